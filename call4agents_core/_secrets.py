@@ -1,0 +1,99 @@
+"""Where the secret of a ledger comes from, and whether it is the right one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from call4agents_core._keys import Keyring, key_id
+from call4agents_core.errors import LedgerReadOnly, SecretMismatch, SecretMissing, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from call4agents_core._types import Meta
+
+SHORTEST = 16
+
+
+def as_bytes(secret: object) -> bytes:
+    """A secret as bytes; text counts as UTF-8. At least 16 bytes."""
+    if isinstance(secret, str):
+        secret = secret.encode()
+    if not isinstance(secret, bytes) or len(secret) < SHORTEST:
+        msg = f"A secret is bytes or text of at least {SHORTEST} bytes. Make one with: python -c 'import secrets; print(secrets.token_hex(32))'"
+        raise UsageError(msg)
+    return secret
+
+
+class Secrets:
+    """The secrets for one ledger: what was given (argument, else C4A_SECRET), else the file beside a ledger that made its own."""
+
+    def __init__(self, location: str, file: Path | None, given: object, old: Iterable[object]) -> None:
+        """``file``: None for a ledger that has no folder of its own."""
+        self._location, self._file = location, file
+        given = given if given is not None else os.environ.get("C4A_SECRET") or None
+        self._given = None if given is None else as_bytes(given)
+        listed = os.environ.get("C4A_OLD_SECRETS", "")
+        self._old = [as_bytes(secret) for secret in old] or [as_bytes(text) for text in listed.split(",") if text]
+        self._fresh: bytes | None = None
+
+    def of_new_ledger(self, ledger_id: bytes) -> bytes:
+        """The key id for a ledger that is being made; makes its secret unless one was given. Called under the ledger's write lock."""
+        return key_id(self._given or self._made(), ledger_id)
+
+    def keyring(self, meta: Meta) -> Keyring:
+        """The keys of an existing ledger. Raises SecretMissing or SecretMismatch; never makes a new secret for it."""
+        current, *older = [self._given, *self._old] if self._given else [*self._kept(), *self._old]
+        if current is None or key_id(current, meta.ledger_id) != meta.key_id:
+            where = "The secret that was given" if self._given else f"The secret in {self._file}"
+            raise SecretMismatch(
+                self._location, f"{where[0].lower()}{where[1:]} is not the one that it belongs to", "Give the right one (secret= or C4A_SECRET); older ones go into old_secrets= or C4A_OLD_SECRETS."
+            )
+        return Keyring(meta.ledger_id, current, [secret for secret in older if secret is not None])
+
+    def _kept(self) -> list[bytes]:
+        """The secrets in the file, newest first."""
+        if self._fresh is not None:
+            return [self._fresh]
+        try:
+            lines = self._file.read_text(encoding="ascii").split() if self._file is not None else []
+            found = [bytes.fromhex(line) for line in lines]
+        except (OSError, ValueError):
+            found = []
+        if not found:
+            raise SecretMissing(
+                self._location,
+                f"it exists, and its secret does not ({self._file} cannot be read)",
+                "Put the file back from the backup, or give the secret with secret= or C4A_SECRET. A new one would make every approval and every entry worthless, so none was made.",
+            )
+        return found
+
+    def _made(self) -> bytes:
+        if self._file is None:
+            self._fresh = secrets.token_bytes(32)
+            return self._fresh
+        with contextlib.suppress(SecretMissing):
+            return self._kept()[0]  # of a process that was killed while it made this ledger
+        secret = secrets.token_bytes(32)
+        try:
+            _write_whole(self._file, secret.hex() + "\n")
+        except OSError as error:
+            raise LedgerReadOnly(self._location, f"the folder for its secret cannot be written ({error})", "Name a location where this user may write, or give secret=.") from error
+        return secret
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """The file with this text, for this user only, or no file: never half of it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(handle, text.encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.replace(part, path)

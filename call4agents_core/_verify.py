@@ -1,0 +1,54 @@
+"""Looking at the whole ledger: every MAC, every chain, every gap, and the derived tables against the entries."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from call4agents_core._ledger import Core
+from call4agents_core.errors import LedgerTampered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from call4agents_core._types import ActionRow, Row
+
+
+class Verified(NamedTuple):
+    """What `verify` looked at, and each fault that it found, in words."""
+
+    entries: int
+    actions: int
+    faults: tuple[str, ...]
+
+
+class Verifying(Core):
+    """Verification, as a method of the ledger."""
+
+    def verify(self, progress: Callable[[int], object] | None = None) -> Verified:
+        """Check everything, in bounded memory. ``progress`` is told the number of entries seen so far, now and then."""
+        faults = list(self.store.faults())
+        entries = actions = 0
+        for (run, action), rows in groupby(self.store.scan(by_action=True), key=lambda row: (row.run, row.action)):
+            stream = list(rows)
+            entries, actions = entries + len(stream), actions + 1
+            faults += self._faults_of(run, action, stream)
+            if progress is not None and actions % 1000 == 0:
+                progress(entries)
+        return Verified(entries, actions, tuple(faults))
+
+    def _faults_of(self, run: str, action: str, stream: list[Row]) -> Iterator[str]:
+        try:
+            state = self.folded(run, action, stream)
+        except LedgerTampered as error:
+            yield f"entry {error.n} of action {action[:12]} in run {run!r}: {error.why}"
+            return
+        derived = next(iter(self.store.actions(first=stream[0].seq)), None)
+        tool = state.head.data["tool"] if state.head is not None else ""
+        wanted = (stream[-1].seq, tool, state.name)
+        if derived is None or (derived.last, derived.tool, derived.state) != wanted:
+            yield f"the derived row of action {action[:12]} ({tool}) in run {run!r} says {_told(derived)}, and its entries say {state.name}"
+
+
+def _told(derived: ActionRow | None) -> str:
+    return "nothing" if derived is None else derived.state

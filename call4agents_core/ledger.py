@@ -1,0 +1,104 @@
+"""The ledger as users hold it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from call4agents_core._approvals import Approvals
+from call4agents_core._secrets import Secrets
+from call4agents_core._verify import Verifying
+from call4agents_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from call4agents_core._outcomes import DidNotHappen, Happened
+    from call4agents_core._requests import Approval, ApprovalRequest
+    from call4agents_core.stores._protocol import Store
+
+DEFAULT_LOCATION = os.path.join(".c4a", "ledger.sqlite")
+
+
+def chosen_location(location: str | os.PathLike[str] | None) -> str:
+    """What was passed, else C4A_LEDGER, else `.c4a/ledger.sqlite`."""
+    return os.fspath(location) if location is not None else os.environ.get("C4A_LEDGER") or DEFAULT_LOCATION
+
+
+class Ledger(Approvals, Verifying):
+    """A record of what was about to be done, what was done, and what was allowed. Open one with `Ledger.open` or `init`.
+
+    Thread-safe, and may be used on after a fork. Its methods are the functions of the package, on this ledger.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        location: str | os.PathLike[str] | None = None,
+        *,
+        secret: bytes | str | None = None,
+        old_secrets: Iterable[bytes | str] = (),
+        read_only: bool = False,
+        beside: bool = False,
+    ) -> Ledger:
+        """Open a ledger; a SQLite one is made where there is none, unless ``read_only``.
+
+        :param location: a path or ``":memory:"``; else C4A_LEDGER, else ``.c4a/ledger.sqlite``.
+        :param secret: bytes or text of at least 16 bytes; else C4A_SECRET, else the file that a new SQLite ledger makes for itself.
+        :param old_secrets: secrets that older entries were signed with; else C4A_OLD_SECRETS, comma-separated.
+        :param beside: the database holds other tables, and the ledger may be made among them.
+        :raises LedgerError: LedgerNotFound, LedgerTooNew, SecretMissing, SecretMismatch or another reason.
+        """
+        address = chosen_location(location)
+        store, secrets = _opened(address, secret, old_secrets, read_only, beside)
+        try:
+            return cls(store, secrets.keyring(store.meta))
+        except BaseException:
+            store.close()
+            raise
+
+    async def aapprove(self, tool: Callable[..., Any] | str, /, **arguments: Any) -> Approval:
+        """`approve`, to be awaited."""
+        return await self._off_loop(functools.partial(self.approve, tool, **arguments))
+
+    async def adeny(self, tool: Callable[..., Any] | str, /, **arguments: Any) -> None:
+        """`deny`, to be awaited."""
+        return await self._off_loop(functools.partial(self.deny, tool, **arguments))
+
+    async def arequest_approval(self, tool: Callable[..., Any] | str, /, **arguments: Any) -> ApprovalRequest:
+        """`request_approval`, to be awaited."""
+        return await self._off_loop(functools.partial(self.request_approval, tool, **arguments))
+
+    async def apending(self, run: str | None = None) -> list[ApprovalRequest]:
+        """`pending`, to be awaited."""
+        return await self._off_loop(functools.partial(self.pending, run))
+
+    async def aapprove_request(self, id: str, *, by: str | None = None, valid_for: float | None = None) -> Approval:
+        """`approve_request`, to be awaited."""
+        return await self._off_loop(functools.partial(self.approve_request, id, by=by, valid_for=valid_for))
+
+    async def adeny_request(self, id: str, *, by: str | None = None, reason: str | None = None) -> None:
+        """`deny_request`, to be awaited."""
+        return await self._off_loop(functools.partial(self.deny_request, id, by=by, reason=reason))
+
+    async def aresolve(self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = "") -> None:
+        """`resolve`, to be awaited."""
+        return await self._off_loop(functools.partial(self.resolve, run, action, outcome, by=by, note=note))
+
+    async def _off_loop(self, work: Callable[[], Any]) -> Any:
+        from call4agents_core._async import off_loop
+
+        return await off_loop(self, work)
+
+
+def _opened(address: str, secret: object, old_secrets: Iterable[object], read_only: bool, beside: bool) -> tuple[Store, Secrets]:
+    if "://" in address:
+        scheme = address.partition("://")[0]
+        msg = f"A ledger at {scheme}:// cannot be opened: this release keeps ledgers in SQLite files. Give a path, or ':memory:'."
+        raise UsageError(msg)
+    from call4agents_core.stores.sqlite import SQLiteStore, side_folder
+
+    file = None if address == ":memory:" else side_folder(address) / "secret"
+    secrets = Secrets(address, file, secret, old_secrets)
+    return SQLiteStore(address, new_key_id=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside), secrets

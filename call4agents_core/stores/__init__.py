@@ -1,0 +1,1 @@
+"""Where entries are kept: one protocol, one file for each database."""

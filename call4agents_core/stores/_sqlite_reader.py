@@ -1,0 +1,129 @@
+"""Reading a SQLite ledger: one action's stream, the derived tables, everything in order, and what is wrong with the file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from call4agents_core._types import ActionRow, RequestRow, Row, RunRow
+from call4agents_core.stores import _mounts
+from call4agents_core.stores._sqlite_schema import connect, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from call4agents_core._types import StateName
+
+_STREAM = "SELECT seq, n, body, mac FROM c4a_entries WHERE run = ? AND action = ? ORDER BY n"
+_RUNS = "SELECT run, first, last, actions FROM c4a_runs ORDER BY last DESC LIMIT ?"
+_ORPHANS = "SELECT first, tool FROM c4a_actions a WHERE NOT EXISTS (SELECT 1 FROM c4a_entries e WHERE e.seq = a.first AND e.n = 1) LIMIT 100"
+_GAPS = """
+SELECT seq, (SELECT min(later.seq) FROM c4a_entries later WHERE later.seq > e.seq) FROM c4a_entries e
+WHERE seq < ? AND NOT EXISTS (SELECT 1 FROM c4a_entries next WHERE next.seq = e.seq + 1) LIMIT 100
+"""
+
+
+class Reader:
+    """The one reading connection of a process; any thread may use it, one at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, location: str, lock: threading.Lock) -> None:
+        self.connection, self.lock = connection, lock
+        self._location = location
+
+    def select(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        try:
+            with self.lock:
+                return self.connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, self._location) from error
+
+    def stream(self, run: str, action: str) -> list[Row]:
+        """`Store.read`."""
+        return [Row(seq, run, action, n, body, mac) for seq, n, body, mac in self.select(_STREAM, (run, bytes.fromhex(action)))]
+
+    def scan(self, run: str | None, by_action: bool, timeout: float) -> Iterator[Row]:
+        """`Store.scan`. A long read has a connection of its own, so that it holds nobody up."""
+        where, order = ("WHERE run = ?" if run is not None else ""), ("run, action, n" if by_action else "seq")
+        sql = f"SELECT seq, run, action, n, body, mac FROM c4a_entries {where} ORDER BY {order}"  # noqa: S608 - from constants
+        own = self._location != ":memory:"
+        connection = connect(self._location, read_only=True, timeout=timeout) if own else self.connection
+        try:
+            for seq, name, action, n, body, mac in connection.execute(sql, () if run is None else (run,)):
+                yield Row(seq, name, bytes(action).hex(), n, bytes(body), bytes(mac))
+        except sqlite3.Error as error:
+            raise translated(error, self._location) from error
+        finally:
+            if own:
+                connection.close()
+
+    def actions(self, *, run: str | None, tool: str | None, states: Sequence[StateName], first: int | None, limit: int | None) -> list[ActionRow]:
+        """`Store.actions`."""
+        tests = {"e.run = ?": run, "a.tool = ?": tool, "a.first = ?": first}
+        where = [test for test, value in tests.items() if value is not None]
+        values: list[object] = [value for value in tests.values() if value is not None]
+        if states:
+            where.append(f"a.state IN ({', '.join('?' * len(states))})")
+            values += states
+            if "done" not in states:
+                where.append("a.state <> 'done'")  # lets SQLite use the index of the few that are not done
+        sql = (
+            "SELECT a.first, a.last, e.run, e.action, a.tool, a.state FROM c4a_actions a JOIN c4a_entries e ON e.seq = a.first"  # noqa: S608 - from constants
+            f"{' WHERE ' if where else ''}{' AND '.join(where)} ORDER BY a.first DESC LIMIT ?"
+        )
+        return [ActionRow(one, last, name, bytes(action).hex(), of, state) for one, last, name, action, of, state in self.select(sql, (*values, _most(limit)))]
+
+    def runs(self, limit: int | None) -> list[RunRow]:
+        """`Store.runs`."""
+        return [RunRow(*row) for row in self.select(_RUNS, (_most(limit),))]
+
+    def requests(self, *, id: str | None, run: str | None, limit: int | None) -> list[RequestRow]:
+        """`Store.requests`."""
+        tests = {"r.id = ?": id, "e.run = ?": run}
+        where = [test for test, value in tests.items() if value is not None] + (["r.open"] if id is None else [])
+        values = [value for value in tests.values() if value is not None]
+        sql = (
+            "SELECT r.id, e.run, e.action, r.open FROM c4a_requests r JOIN c4a_entries e ON e.seq = r.first "  # noqa: S608 - from constants
+            f"WHERE {' AND '.join(where)} ORDER BY r.seq DESC LIMIT ?"
+        )
+        return [RequestRow(key, name, bytes(action).hex(), bool(still)) for key, name, action, still in self.select(sql, (*values, _most(limit)))]
+
+    def faults(self) -> Iterator[str]:
+        """`Store.faults`."""
+        for (text,) in self.select("PRAGMA integrity_check(20)"):
+            if text != "ok":
+                yield f"the database is damaged: {text}"
+        yield from self._gaps()
+        for first, tool in self.select(_ORPHANS):
+            yield f"the action of {tool} that began with entry {first} is gone"
+
+    def _gaps(self) -> Iterator[str]:
+        """Entries are numbered without a gap, so a missing number is an entry that somebody removed."""
+        ((first, last, count),) = self.select("SELECT min(seq), max(seq), count(*) FROM c4a_entries")
+        if count == 0 or (first == 1 and last == count):
+            return
+        if first > 1:
+            yield _missing(1, first - 1)
+        for before, after in self.select(_GAPS, (last,)):
+            yield _missing(before + 1, after - 1)
+
+    def describe(self) -> dict[str, str]:
+        """`Store.describe`."""
+        ((mode,),) = self.select("PRAGMA journal_mode")
+        ((entries,),) = self.select("SELECT coalesce(max(seq), 0) FROM c4a_entries")
+        facts = {"store": f"SQLite {sqlite3.sqlite_version}", "journal mode": str(mode), "entries": str(entries)}
+        if self._location != ":memory:":
+            refuse, warn = _mounts.judge_here(Path(self._location))
+            facts |= {"bytes": str(os.path.getsize(self._location)), "place": refuse or warn or "a local disk"}
+        return facts
+
+
+def _missing(first: int, last: int) -> str:
+    return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
+
+
+def _most(limit: int | None) -> int:
+    return -1 if limit is None else limit
