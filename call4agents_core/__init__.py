@@ -1,14 +1,14 @@
 """Call4Agents: once-only actions, approvals bound to exact arguments and idempotency keys for the agent that you already have.
 
-    import call4agents_core as c4a
+import call4agents_core as c4a
 
-    c4a.init()
+c4a.init()
 
-    @c4a.effect
-    def pay(amount, to): ...
+@c4a.effect
+def pay(amount, to): ...
 
-    with c4a.run("thread-42"):
-        pay(10, "alice")    # however often this process dies and the run is resumed: at most once
+with c4a.run("thread-42"):
+    pay(10, "alice")    # however often this process dies and the run is resumed: at most once
 """
 
 from call4agents_core import errors as errors

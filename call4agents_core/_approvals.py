@@ -25,7 +25,15 @@ class Approvals(Core):
     """Requests, approvals, denials and resolutions, as methods of the ledger."""
 
     def approve(
-        self, tool: Callable[..., Any] | str, /, *, c4a_by: str | None = None, c4a_valid_for: float | None = None, c4a_key: str | None = None, c4a_run: str | None = None, **arguments: Any
+        self,
+        tool: Callable[..., Any] | str,
+        /,
+        *,
+        c4a_by: str | None = None,
+        c4a_valid_for: float | None = None,
+        c4a_key: str | None = None,
+        c4a_run: str | None = None,
+        **arguments: Any,
     ) -> Approval:
         """Say yes to one action: the first of exactly these arguments, in this run, that is not done.
 
@@ -36,17 +44,45 @@ class Approvals(Core):
         until = self._until(c4a_valid_for)
         call = self._meant(tool, arguments, c4a_key, c4a_run)
         request = call.request()
-        self.advance(call.run, call.action, call.head, lambda state, now: (_rules.approve(state, request, by=c4a_by, until=until), None), durable=True)
+        self.advance(
+            call.run,
+            call.action,
+            call.head,
+            lambda state, now: (_rules.approve(state, request, by=c4a_by, until=until), None),
+            durable=True,
+        )
         return Approval(call.run, call.effect.tool, call.action, c4a_by, until)
 
     def deny(
-        self, tool: Callable[..., Any] | str, /, *, c4a_by: str | None = None, c4a_reason: str | None = None, c4a_key: str | None = None, c4a_run: str | None = None, **arguments: Any
+        self,
+        tool: Callable[..., Any] | str,
+        /,
+        *,
+        c4a_by: str | None = None,
+        c4a_reason: str | None = None,
+        c4a_key: str | None = None,
+        c4a_run: str | None = None,
+        **arguments: Any,
     ) -> None:
         """Say no to an action, as `approve` says yes. It cancels every unused yes of it and lasts until a new yes."""
         call = self._meant(tool, arguments, c4a_key, c4a_run)
-        self.advance(call.run, call.action, call.head, lambda state, now: (_rules.deny(state, by=c4a_by, reason=c4a_reason), None), durable=True)
+        self.advance(
+            call.run,
+            call.action,
+            call.head,
+            lambda state, now: (_rules.deny(state, by=c4a_by, reason=c4a_reason), None),
+            durable=True,
+        )
 
-    def request_approval(self, tool: Callable[..., Any] | str, /, *, c4a_key: str | None = None, c4a_run: str | None = None, **arguments: Any) -> ApprovalRequest:
+    def request_approval(
+        self,
+        tool: Callable[..., Any] | str,
+        /,
+        *,
+        c4a_key: str | None = None,
+        c4a_run: str | None = None,
+        **arguments: Any,
+    ) -> ApprovalRequest:
         """Ask for a yes before the call is made, or anew after a no. Names the open request where there is one for the action."""
         call = self._meant(tool, arguments, c4a_key, c4a_run)
         asked: list[State] = []
@@ -98,7 +134,9 @@ class Approvals(Core):
 
         self.advance(row.run, row.action, _no_head, step, durable=True)
 
-    def resolve(self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = "") -> None:
+    def resolve(
+        self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = ""
+    ) -> None:
         """A person's answer to an action in doubt; ``action`` is its id or a unique prefix of it.
 
         Raises EffectRunning while an attempt can still be running, UsageError where nothing is in doubt.
@@ -106,7 +144,15 @@ class Approvals(Core):
         action = self.action_like(run, action)
         self.settle(run, action, outcome, {"by": by, "note": note, "via": "person"})
 
-    def settle(self, run: str, action: str, outcome: Happened | DidNotHappen, how: dict[str, Any], *, attempt: int | None = None) -> bool:
+    def settle(
+        self,
+        run: str,
+        action: str,
+        outcome: Happened | DidNotHappen,
+        how: dict[str, Any],
+        *,
+        attempt: int | None = None,
+    ) -> bool:
         """Write an answer to a doubt. With ``attempt``, the answer is about that one: False if it is no longer the question."""
         if isinstance(outcome, Happened):
             data = {"outcome": "happened", "result": _stored.stored(outcome.result), **how}
@@ -128,7 +174,14 @@ class Approvals(Core):
             return False
         tool = seen[0].head.data["tool"] if seen[0].head else "the action"
         if isinstance(said, _rules.Running):
-            raise EffectRunning(run=run, tool=tool, action=action, since=said.attempt.at, cause="its process is alive, so there is nothing to resolve yet", ledger=self.location)
+            raise EffectRunning(
+                run=run,
+                tool=tool,
+                action=action,
+                since=said.attempt.at,
+                cause="its process is alive, so there is nothing to resolve yet",
+                ledger=self.location,
+            )
         msg = f"There is nothing to resolve in {tool} of run {run}: {said.why}."
         raise UsageError(msg)
 
@@ -143,7 +196,9 @@ class Approvals(Core):
         msg = f"Run {run!r} has {'several actions' if found else 'no action'} that begin{'' if found else 's'} with {prefix!r}{': ' + some if found else ''}. Type `call4agents show` with the run to see all."
         raise UsageError(msg)
 
-    def _meant(self, tool: Callable[..., Any] | str, arguments: dict[str, Any], key: str | None, run: str | None) -> Call:
+    def _meant(
+        self, tool: Callable[..., Any] | str, arguments: dict[str, Any], key: str | None, run: str | None
+    ) -> Call:
         """The first action of these arguments that is not done."""
         wrapper, effect, receiver = effect_of(tool)
         run = checked_text("c4a_run", run) if run is not None else current_run()
@@ -185,5 +240,3 @@ def _arguments_of(data: dict[str, Any]) -> dict[str, Any]:
 def _no_head() -> dict[str, Any]:
     msg = "a decision by id is about an action that has entries"
     raise AssertionError(msg)
-
-

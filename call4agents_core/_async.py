@@ -7,15 +7,48 @@ import inspect
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from call4agents_core._steps import Ask, Do, Wait, warn_of
+from call4agents_core._ledger import Known
+from call4agents_core._scope import inside
+from call4agents_core._steps import Ask, Do, Wait, steps, warn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Awaitable, Callable, Generator
     from concurrent.futures import Future
 
+    from call4agents_core._call import Call
     from call4agents_core._ledger import Core, Flight
+    from call4agents_core.ledger import Ledger
 
     T = TypeVar("T")
+
+
+#: How long a coroutine that is closed from outside waits for its end to be written, in seconds: it cannot await.
+CLOSING = 2.0
+
+
+async def aperform(
+    ledger: Ledger, call: Call, body: Callable[[], Awaitable[Any]], *, pauses: tuple[type[BaseException], ...] = ()
+) -> Any:
+    """`perform`, for a body to be awaited."""
+    found = await adrive(ledger, steps(ledger, call))
+    if isinstance(found, Known):
+        return found.value
+    try:
+        with inside(found):
+            value = await body()
+    except pauses as signal:
+        cause = f"it paused: {type(signal).__name__}"
+        await off_loop(ledger, lambda: ledger.withdraw(found, cause))
+        raise
+    except GeneratorExit as error:
+        ledger.executor().submit(ledger.fail, found, error).result(CLOSING)
+        raise
+    except BaseException as failure:
+        error = failure
+        await off_loop(ledger, lambda: ledger.fail(found, error))
+        raise
+    await off_loop(ledger, lambda: ledger.finish(found, value))
+    return value
 
 
 async def adrive(ledger: Core, call_steps: Generator[Do | Wait | Ask, Any, T]) -> T:
@@ -28,7 +61,7 @@ async def adrive(ledger: Core, call_steps: Generator[Do | Wait | Ask, Any, T]) -
             return stop.value  # type: ignore[no-any-return]
         try:
             answer = await _do(ledger, step)
-        except BaseException as error:  # noqa: BLE001 - the steps clean up, and raise it
+        except BaseException as error:
             call_steps.throw(error)
 
 
@@ -63,14 +96,15 @@ async def _asked(question: Callable[[], Any]) -> Any:
     try:
         answer = await asyncio.to_thread(question)
         return await answer if inspect.isawaitable(answer) else answer
-    except Exception as error:  # noqa: BLE001 - the outside world may fail in any way, and then nothing is known
+    except Exception as error:
         warn_of(error)
         return None
 
 
 async def off_loop(ledger: Core, work: Callable[[], T], *, too_late: Callable[[T], object] | None = None) -> T:
     """Do blocking work in the ledger's threads, to its end even if the caller is cancelled meanwhile: then the cancellation goes on
-    after it, and ``too_late`` is told in the same threads what came of it."""
+    after it, and ``too_late`` is told in the same threads what came of it.
+    """
     future: Future[T] = ledger.executor().submit(copy_context().run, work)
     waiting = asyncio.wrap_future(future)
     try:
@@ -93,5 +127,5 @@ async def _to_its_end(waiting: asyncio.Future[Any]) -> None:
     while not waiting.done():
         try:
             await asyncio.wait([waiting])
-        except asyncio.CancelledError:  # noqa: PERF203 - the first cancellation is re-raised by the caller once this is over
+        except asyncio.CancelledError:
             continue

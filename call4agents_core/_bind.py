@@ -55,7 +55,9 @@ class Binder:
             msg = f"{tool}: a parameter must not be called {taken[0]}: names that begin with c4a_ are options of the call."
             raise UsageError(msg)
         self._positional = tuple(p.name for p in parameters if p.kind in _POSITIONAL)
-        self._by_name = frozenset(p.name for p in parameters if p.kind not in (*_VARIADIC, inspect.Parameter.POSITIONAL_ONLY))
+        self._by_name = frozenset(
+            p.name for p in parameters if p.kind not in (*_VARIADIC, inspect.Parameter.POSITIONAL_ONLY)
+        )
         self._defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
         self._variadic = any(p.kind in _VARIADIC for p in parameters)
 
@@ -83,7 +85,9 @@ class ByName:
         parameters = described(function, f"{tool}: {option}").parameters.values()
         self._all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
         self.names = tuple(p.name for p in parameters if p.kind not in _VARIADIC)
-        self._in_order = not self._all and not self.names and any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        self._in_order = (
+            not self._all and not self.names and any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        )
         known = frozenset(offered)
         for p in parameters:
             if p.kind not in _VARIADIC and p.name not in known and p.default is inspect.Parameter.empty:

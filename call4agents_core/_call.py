@@ -103,7 +103,8 @@ class Call:
         repeat: Repeat | None = None,
     ) -> None:
         """Raises UnstableArgument, before anything is written. ``values``: all arguments; ``receiver``: the first is the method's object;
-        ``decision``: a person decides about the call, so whether it needs a yes is not asked."""
+        ``decision``: a person decides about the call, so whether it needs a yes is not asked.
+        """
         self.effect, self.run, self.ledger_id, self.values = effect, run, ledger_id, values
         options = effect.options
         self.given_key = _given_key(effect, key, values)
@@ -120,7 +121,9 @@ class Call:
                 name: _keys.arguments_digest(ledger_id, loose(value)).hex()[:_LOOSE_DIGITS]
                 for name, value in self.arguments.items()
             }
-        self.needs_yes = options.approval if isinstance(options.approval, bool) else not decision and bool(options.approval(values))
+        self.needs_yes = (
+            options.approval if isinstance(options.approval, bool) else not decision and bool(options.approval(values))
+        )
         self.idempotent_for = options.idempotent_for
         self.repeat: Repeat = repeat or options.repeat or "return"
         self.owner = ""
@@ -138,7 +141,9 @@ class Call:
             return canonical(self.arguments)
         except Unstable:
             lenient = self.given_key is not None and not approving
-            return canonical({name: _stable(self.effect.tool, name, value, lenient) for name, value in self.arguments.items()})
+            return canonical(
+                {name: _stable(self.effect.tool, name, value, lenient) for name, value in self.arguments.items()}
+            )
 
     # ---- what rules ask and entries hold ------------------------------------------------------------------------
 

@@ -261,7 +261,7 @@ def _from_path(content: Any) -> object:
     name, text = content
     if name not in _PATHS:
         raise NotRestorable(f"{shown(name, 80)} is no class of paths")
-    return _from_library("pathlib", name)(text)
+    return _from_library("pathlib", name)(_decode(text))
 
 
 def _late_encoder(kind: type) -> _Encoder | None:

@@ -35,7 +35,9 @@ def init(
     :raises LedgerError: see `Ledger.open`.
     """
     if replay_from is not None or replay_until is not None:
-        msg = "replay_from= and replay_until= are not in this release yet: a run can be recorded and shown, not replayed."
+        msg = (
+            "replay_from= and replay_until= are not in this release yet: a run can be recorded and shown, not replayed."
+        )
         raise UsageError(msg)
     seconds("lease", lease)
     ledger = Ledger.open(location, secret=secret, old_secrets=old_secrets)
@@ -51,7 +53,8 @@ def _chosen(ledger: Ledger | None, options: dict[str, Any] | None = None) -> Led
 
 def approve(tool: Callable[..., Any] | str, /, **arguments: Any) -> Approval:
     """Say yes to one action with exactly these arguments. Besides the tool's own arguments: c4a_by=, c4a_valid_for= (seconds),
-    c4a_key=, c4a_run=, c4a_ledger=. See `Ledger.approve`."""
+    c4a_key=, c4a_run=, c4a_ledger=. See `Ledger.approve`.
+    """
     return _chosen(None, arguments).approve(tool, **arguments)
 
 
@@ -62,7 +65,8 @@ async def aapprove(tool: Callable[..., Any] | str, /, **arguments: Any) -> Appro
 
 def deny(tool: Callable[..., Any] | str, /, **arguments: Any) -> None:
     """Say no to one action with exactly these arguments. Besides the tool's own: c4a_by=, c4a_reason=, c4a_key=, c4a_run=,
-    c4a_ledger=. See `Ledger.deny`."""
+    c4a_ledger=. See `Ledger.deny`.
+    """
     _chosen(None, arguments).deny(tool, **arguments)
 
 
@@ -91,12 +95,16 @@ async def apending(run: str | None = None, *, ledger: Ledger | None = None) -> l
     return await _chosen(ledger).apending(run)
 
 
-def approve_request(id: str, *, by: str | None = None, valid_for: float | None = None, ledger: Ledger | None = None) -> Approval:
+def approve_request(
+    id: str, *, by: str | None = None, valid_for: float | None = None, ledger: Ledger | None = None
+) -> Approval:
     """Say yes to a request by its id, for ``valid_for`` seconds or without end."""
     return _chosen(ledger).approve_request(id, by=by, valid_for=valid_for)
 
 
-async def aapprove_request(id: str, *, by: str | None = None, valid_for: float | None = None, ledger: Ledger | None = None) -> Approval:
+async def aapprove_request(
+    id: str, *, by: str | None = None, valid_for: float | None = None, ledger: Ledger | None = None
+) -> Approval:
     """`approve_request`, to be awaited."""
     return await _chosen(ledger).aapprove_request(id, by=by, valid_for=valid_for)
 
@@ -106,16 +114,34 @@ def deny_request(id: str, *, by: str | None = None, reason: str | None = None, l
     _chosen(ledger).deny_request(id, by=by, reason=reason)
 
 
-async def adeny_request(id: str, *, by: str | None = None, reason: str | None = None, ledger: Ledger | None = None) -> None:
+async def adeny_request(
+    id: str, *, by: str | None = None, reason: str | None = None, ledger: Ledger | None = None
+) -> None:
     """`deny_request`, to be awaited."""
     await _chosen(ledger).adeny_request(id, by=by, reason=reason)
 
 
-def resolve(run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = "", ledger: Ledger | None = None) -> None:
+def resolve(
+    run: str,
+    action: str,
+    outcome: Happened | DidNotHappen,
+    *,
+    by: str | None = None,
+    note: str = "",
+    ledger: Ledger | None = None,
+) -> None:
     """A person's answer to an action in doubt: `happened(result)` or `did_not_happen()`. ``action``: its id or a unique prefix."""
     _chosen(ledger).resolve(run, action, outcome, by=by, note=note)
 
 
-async def aresolve(run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = "", ledger: Ledger | None = None) -> None:
+async def aresolve(
+    run: str,
+    action: str,
+    outcome: Happened | DidNotHappen,
+    *,
+    by: str | None = None,
+    note: str = "",
+    ledger: Ledger | None = None,
+) -> None:
     """`resolve`, to be awaited."""
     await _chosen(ledger).aresolve(run, action, outcome, by=by, note=note)

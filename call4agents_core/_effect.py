@@ -6,10 +6,9 @@ import functools
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from call4agents_core._call import Call, Effect
-from call4agents_core._ledger import Attempt
 from call4agents_core._registry import remember
-from call4agents_core._scope import current_place, enclosing_attempts, inside
-from call4agents_core._steps import drive, steps
+from call4agents_core._scope import current_place, enclosing_attempts
+from call4agents_core._steps import perform
 from call4agents_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound="Callable[..., Any]")
-
-#: How long a coroutine that is closed from outside waits for its end to be written, in seconds: it cannot await.
-CLOSING = 2.0
 
 
 @overload
@@ -101,7 +97,9 @@ def _decorated(effect: Effect) -> Callable[..., Any]:
     return wrapper
 
 
-def _call_of(effect: Effect, wrapper: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Ledger, Call]:
+def _call_of(
+    effect: Effect, wrapper: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Ledger, Call]:
     key = kwargs.pop("c4a_key", None)
     values, receiver = effect.bind(wrapper, args, kwargs)
     ledger, run = current_place(effect.tool)
@@ -114,46 +112,22 @@ def _sync_wrapper(effect: Effect) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def once(*args: Any, **kwargs: Any) -> Any:
         ledger, call = _call_of(effect, once, args, kwargs)
-        found = drive(steps(ledger, call))
-        if not isinstance(found, Attempt):
-            return found.value
-        try:
-            with inside(found):
-                value = function(*args, **kwargs)
-        except BaseException as error:
-            ledger.fail(found, error)
-            raise
-        ledger.finish(found, value)
-        return value
+        return perform(ledger, call, lambda: function(*args, **kwargs))
 
     return once
 
 
 def _async_wrapper(effect: Effect) -> Callable[..., Any]:
-    from call4agents_core._async import adrive, off_loop  # asyncio is slow to import, and whoever has a coroutine has it already
+    from call4agents_core._async import (
+        aperform,
+    )  # asyncio is slow to import, and whoever has a coroutine has it already
 
     function = effect.function
-
-    async def fail(ledger: Ledger, attempt: Attempt, error: BaseException) -> None:
-        if isinstance(error, GeneratorExit):  # closed from outside: it cannot await
-            ledger.executor().submit(ledger.fail, attempt, error).result(CLOSING)
-        else:
-            await off_loop(ledger, lambda: ledger.fail(attempt, error))
 
     @functools.wraps(function, updated=())
     async def once(*args: Any, **kwargs: Any) -> Any:
         ledger, call = _call_of(effect, once, args, kwargs)
-        found = await adrive(ledger, steps(ledger, call))
-        if not isinstance(found, Attempt):
-            return found.value
-        try:
-            with inside(found):
-                value = await function(*args, **kwargs)
-        except BaseException as error:
-            await fail(ledger, found, error)
-            raise
-        await off_loop(ledger, lambda: ledger.finish(found, value))
-        return value
+        return await aperform(ledger, call, lambda: function(*args, **kwargs))
 
     return once
 

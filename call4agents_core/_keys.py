@@ -39,7 +39,9 @@ def given_key_digest(ledger_id: bytes, key: str) -> bytes:
 
 def action_id(ledger_id: bytes, run: str, tool: str, key: bytes, ordinal: int) -> str:
     """The id of one (run, tool, key, ordinal): 32 hexadecimal digits."""
-    return sha256(_joined(b"c4a-action-1", ledger_id, run.encode(), tool.encode(), key, ordinal.to_bytes(8, "big"))).hexdigest()[:32]
+    return sha256(
+        _joined(b"c4a-action-1", ledger_id, run.encode(), tool.encode(), key, ordinal.to_bytes(8, "big"))
+    ).hexdigest()[:32]
 
 
 def idempotency_key(ledger_id: bytes, action: str) -> str:
@@ -67,17 +69,31 @@ class Keyring:
 
     def sign(self, run: str, action: str, n: int, before: bytes, body: bytes) -> bytes:
         """The MAC of an entry over its content, its run, its place, and the MAC of the entry before it (none: empty)."""
-        return self.current + hmac.digest(self._secrets[self.current], self._message(run, action, n, before, body), "sha256")
+        return self.current + hmac.digest(
+            self._secrets[self.current], self._message(run, action, n, before, body), "sha256"
+        )
 
     def accepts(self, mac: bytes, run: str, action: str, n: int, before: bytes, body: bytes) -> bool:
         """Whether the MAC was made for this very entry with a secret that is at hand."""
         secret = self._secrets.get(mac[:KEY_ID_BYTES])
         if secret is None:
             return False
-        return hmac.compare_digest(mac[KEY_ID_BYTES:], hmac.digest(secret, self._message(run, action, n, before, body), "sha256"))
+        return hmac.compare_digest(
+            mac[KEY_ID_BYTES:], hmac.digest(secret, self._message(run, action, n, before, body), "sha256")
+        )
 
     def _message(self, run: str, action: str, n: int, before: bytes, body: bytes) -> bytes:
         name = run.encode()
         return b"".join(
-            (self._head, len(name).to_bytes(4, "big"), name, bytes.fromhex(action), n.to_bytes(4, "big"), len(before).to_bytes(4, "big"), before, len(body).to_bytes(4, "big"), body)
+            (
+                self._head,
+                len(name).to_bytes(4, "big"),
+                name,
+                bytes.fromhex(action),
+                n.to_bytes(4, "big"),
+                len(before).to_bytes(4, "big"),
+                before,
+                len(body).to_bytes(4, "big"),
+                body,
+            )
         )

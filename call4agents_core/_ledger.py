@@ -128,14 +128,30 @@ class Core:
     def checked(self, run: str, action: str, row: Row, state: State) -> Entry:
         """The entry in a row that follows ``state``, if it is as this ledger wrote it."""
         if row.n != state.last + 1:
-            raise LedgerTampered(self.location, run=run, action=action, n=row.n, why=f"entry {state.last + 1} before it is missing")
+            raise LedgerTampered(
+                self.location, run=run, action=action, n=row.n, why=f"entry {state.last + 1} before it is missing"
+            )
         if not self.keyring.accepts(row.mac, run, action, row.n, state.mac, row.body):
             known = self.keyring.knows(row.mac[: _keys.KEY_ID_BYTES])
-            raise LedgerTampered(self.location, run=run, action=action, n=row.n, why="its MAC does not fit" if known else "it was signed with a secret that is not at hand")
+            raise LedgerTampered(
+                self.location,
+                run=run,
+                action=action,
+                n=row.n,
+                why="its MAC does not fit" if known else "it was signed with a secret that is not at hand",
+            )
         data = json.loads(row.body)
         return Entry(row.n, data["kind"], data["at"], data, row.mac)
 
-    def advance(self, run: str, action: str, head: Callable[[], dict[str, Any]], step: Callable[[State, float], tuple[Note | None, T]], *, durable: bool) -> T:
+    def advance(
+        self,
+        run: str,
+        action: str,
+        head: Callable[[], dict[str, Any]],
+        step: Callable[[State, float], tuple[Note | None, T]],
+        *,
+        durable: bool,
+    ) -> T:
         """Let a rule decide on the newest state and write what it says; if somebody else was faster, let it decide anew."""
         while True:
             state = self.state(run, action)
@@ -144,7 +160,17 @@ class Core:
             if note is None or self.append(run, action, head, state, note, now, durable=durable):
                 return answer
 
-    def append(self, run: str, action: str, head: Callable[[], dict[str, Any]], state: State, note: Note, now: float, *, durable: bool) -> bool:
+    def append(
+        self,
+        run: str,
+        action: str,
+        head: Callable[[], dict[str, Any]],
+        state: State,
+        note: Note,
+        now: float,
+        *,
+        durable: bool,
+    ) -> bool:
         """Write a note as the next entry after ``state``; False if somebody else wrote one. The state takes the entry."""
         n = state.last + 1
         data: dict[str, Any] = {"v": _keys.FORMAT, "kind": note.kind, "at": now}
@@ -156,7 +182,9 @@ class Core:
         asked = state.asked
         state.take(Entry(n, note.kind, now, data, mac))
         assert state.head is not None
-        draft = Draft(run, action, n, body, mac, state.head.data["tool"], state.name, _requests_changed(action, asked, state))
+        draft = Draft(
+            run, action, n, body, mac, state.head.data["tool"], state.name, _requests_changed(action, asked, state)
+        )
         return self.store.append((draft,), durable=durable)
 
     # ---- attempts -----------------------------------------------------------------------------------------------
@@ -167,7 +195,9 @@ class Core:
             state = self.state(call.run, call.action)
             now = self.store.now()
             call.owner = self.owner()
-            note, verdict = _rules.begin(state, call, now=now, owner=self.owner_status(call.action, state), resend=resend)
+            note, verdict = _rules.begin(
+                state, call, now=now, owner=self.owner_status(call.action, state), resend=resend
+            )
             if isinstance(verdict, _rules.Begun):
                 assert note is not None
                 begun = self._take_off(call, state, note, now)
@@ -178,7 +208,8 @@ class Core:
 
     def _take_off(self, call: Call, state: State, note: Note, now: float) -> Attempt | Held | None:
         """Write the intent; None if another process was faster. The flight is there before the entry, so that no thread of
-        ours takes the attempt for dead, and none writes a second one."""
+        ours takes the attempt for dead, and none writes a second one.
+        """
         with self._guard:
             other = self._flights.get(call.action)
             if other is None:
@@ -205,7 +236,9 @@ class Core:
         try:
             self._end(attempt, "result", _result(call, value))
         except LedgerError as error:
-            raise ResultNotRecorded(self.location, run=call.run, tool=call.effect.tool, action=call.action, result=value, why=error.why) from error
+            raise ResultNotRecorded(
+                self.location, run=call.run, tool=call.effect.tool, action=call.action, result=value, why=error.why
+            ) from error
 
     def fail(self, attempt: Attempt, error: BaseException) -> None:
         """The tool raised: in doubt, unless retry_on= says that it proves that nothing happened. Never raises for the ledger."""
@@ -243,7 +276,12 @@ class Core:
         except LedgerError:
             import logging
 
-            logging.getLogger("call4agents").warning("The end of %s in run %s could not be written, so it counts as in doubt.", attempt.call.effect.tool, attempt.call.run, exc_info=True)
+            logging.getLogger("call4agents").warning(
+                "The end of %s in run %s could not be written, so it counts as in doubt.",
+                attempt.call.effect.tool,
+                attempt.call.run,
+                exc_info=True,
+            )
 
     def _end(self, attempt: Attempt, kind: Literal["result", "failed", "not-done"], data: dict[str, Any]) -> None:
         call = attempt.call
@@ -320,7 +358,9 @@ class Core:
             case _rules.Running(attempt):
                 return Held(self._running(call, attempt.at), self._flights.get(call.action))
             case _rules.Doubt(attempt, cause, askable):
-                return Doubtful(EffectInDoubt(**facts, since=attempt.at, cause=cause, ledger=self.location), attempt.n, askable)
+                return Doubtful(
+                    EffectInDoubt(**facts, since=attempt.at, cause=cause, ledger=self.location), attempt.n, askable
+                )
             case _rules.Conflict(arguments):
                 raise KeyConflict(call.effect.tool, call.run, call.given_key or "", arguments)
             case _rules.Refused(why, entry):
@@ -329,7 +369,14 @@ class Core:
                 raise AssertionError(verdict)
 
     def _running(self, call: Call, since: float) -> EffectRunning:
-        return EffectRunning(run=call.run, tool=call.effect.tool, action=call.action, since=since, cause="another caller holds it right now", ledger=self.location)
+        return EffectRunning(
+            run=call.run,
+            tool=call.effect.tool,
+            action=call.action,
+            since=since,
+            cause="another caller holds it right now",
+            ledger=self.location,
+        )
 
     def _refusal(self, why: str, entry: Entry | None, facts: dict[str, Any]) -> EffectRefused:
         match why:
@@ -347,7 +394,9 @@ class Core:
     def request_in(self, entry: Entry, *, run: str, tool: str, action: str) -> ApprovalRequest:
         """The request that an entry opened, as a person sees it."""
         shown = _stored.shown_arguments(entry.data["args"])
-        return ApprovalRequest(_keys.request_id(action, entry.n), run, tool, action, shown, entry.at, self.location, self)
+        return ApprovalRequest(
+            _keys.request_id(action, entry.n), run, tool, action, shown, entry.at, self.location, self
+        )
 
     def _value(self, call: Call, entry: Entry, facts: dict[str, Any]) -> Any:
         kept = entry.data["result"]
@@ -384,8 +433,13 @@ def _result(call: Call, value: Any) -> dict[str, Any]:
     if encode is not None:
         try:
             value = encode(value)
-        except Exception as error:  # noqa: BLE001 - the tool has run: whatever the user's encode= raises, the action is done
-            return {"result": {"shown": _stored.shown(value), "why": f"encode= raised {_stored.cause_of(error, call.secret_texts())}"}}
+        except Exception as error:
+            return {
+                "result": {
+                    "shown": _stored.shown(value),
+                    "why": f"encode= raised {_stored.cause_of(error, call.secret_texts())}",
+                }
+            }
     return {"result": _stored.stored(value)}
 
 

@@ -60,12 +60,18 @@ def checked(
     undoing = _callback(tool, "undo=", undo, (*names, "result"))
     hidden = redacted.intersection(undoing.names if undoing else ())
     if hidden:
-        raise _wrong(tool, f"undo= asks for {min(hidden)!r}, which redact= keeps out of the ledger", "look the value up inside undo= instead")
+        raise _wrong(
+            tool,
+            f"undo= asks for {min(hidden)!r}, which redact= keeps out of the ledger",
+            "look the value up inside undo= instead",
+        )
     return Options(
         approval=approval if isinstance(approval, bool) else ByName(approval, names, "approval=", tool),
         retry_on=_exceptions(tool, retry_on),
         reconcile=_callback(tool, "reconcile=", reconcile, (*names, "idempotency_key")),
-        idempotent_for=None if idempotent_for is None else _seconds(tool, "idempotent_for", idempotent_for, positive=True),
+        idempotent_for=None
+        if idempotent_for is None
+        else _seconds(tool, "idempotent_for", idempotent_for, positive=True),
         undo=undoing,
         key=_callback(tool, "key=", key, names),
         exclude=excluded,
@@ -114,7 +120,12 @@ def seconds(what: str, given: Any, *, positive: bool = True) -> float:
 
 
 def _seconds(tool: str, what: str, given: Any, *, positive: bool) -> float:
-    good = isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given) and (given > 0 if positive else given >= 0)
+    good = (
+        isinstance(given, (int, float))
+        and not isinstance(given, bool)
+        and math.isfinite(given)
+        and (given > 0 if positive else given >= 0)
+    )
     if not good:
         start = f"{tool}: " if tool else ""
         msg = f"{start}{what}={given!r} is not possible; it is a number of seconds, {'more than 0' if positive else '0 or more'}."

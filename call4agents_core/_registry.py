@@ -31,7 +31,11 @@ def effect_of(tool: Callable[..., Any] | str) -> tuple[Callable[..., Any], Effec
     found = _by_name.get(tool) if isinstance(tool, str) else tool
     effect = getattr(found, MARK, None)
     if found is None or effect is None:
-        what = f"No effect called {tool!r} is known here; import its module" if isinstance(tool, str) else f"{tool!r} is no effect; decorate it with @effect"
+        what = (
+            f"No effect called {tool!r} is known here; import its module"
+            if isinstance(tool, str)
+            else f"{tool!r} is no effect; decorate it with @effect"
+        )
         msg = f"{what}, or pass the decorated function."
         raise UsageError(msg)
     wrapper = getattr(found, "__func__", found)

@@ -50,7 +50,9 @@ class ApprovalRequest:
     def _where(self) -> Approvals:
         if self._ledger is not None:
             return self._ledger
-        from call4agents_core._scope import current_ledger  # a request that came through pickle decides on the process's ledger
+        from call4agents_core._scope import (
+            current_ledger,
+        )  # a request that came through pickle decides on the process's ledger
 
         return current_ledger("An approval")
 

@@ -152,7 +152,8 @@ def _covers(yes: Entry, call: Asking, now: float) -> bool:
 
 def in_window(state: State, idempotent_for: float | None, now: float) -> bool:
     """Whether the outside API surely still knows the key: the window starts at the first attempt and keeps a margin of a
-    tenth, at most 60 seconds; a clock that stepped back behind any attempt counts as expired."""
+    tenth, at most 60 seconds; a clock that stepped back behind any attempt counts as expired.
+    """
     if idempotent_for is None or state.first_attempt is None or state.attempt is None:
         return False
     margin = min(idempotent_for / 10, 60.0)
@@ -238,7 +239,9 @@ def deny(state: State, *, by: str | None, reason: str | None) -> Note | None:
     return None if state.finished else Note("denied", {"by": by, "reason": reason})
 
 
-def resolve(state: State, owner: OwnerStatus, data: dict[str, Any], attempt: int | None = None) -> tuple[Note | None, Running | Settled | None]:
+def resolve(
+    state: State, owner: OwnerStatus, data: dict[str, Any], attempt: int | None = None
+) -> tuple[Note | None, Running | Settled | None]:
     """An answer to a doubt, a person's or reconcile='s. Refused while the attempt runs, and where there is no doubt.
 
     ``attempt`` binds the answer to the attempt that was looked at: what was found out about one says nothing of a later one.

@@ -83,14 +83,18 @@ class run:  # noqa: N801 - used as a verb: with run("thread-42")
         _scope.set(Scope(self.id, self._ledger or default_ledger(), outer))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         scope = _scope.get()
         _scope.set(scope.outer if scope is not None else None)
 
     async def __aenter__(self) -> run:
         return self.__enter__()
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.__exit__(kind, error, trace)
 
     def __call__(self, function: F) -> F:
@@ -124,7 +128,9 @@ class inside:  # noqa: N801 - used as a verb: with inside(attempt)
         self._outer = _attempts.get()
         _attempts.set((*self._outer, self._attempt))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _attempts.set(self._outer)
 
 

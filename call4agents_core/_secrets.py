@@ -51,7 +51,9 @@ class Secrets:
         if current is None or key_id(current, meta.ledger_id) != meta.key_id:
             where = "The secret that was given" if self._given else f"The secret in {self._file}"
             raise SecretMismatch(
-                self._location, f"{where[0].lower()}{where[1:]} is not the one that it belongs to", "Give the right one (secret= or C4A_SECRET); older ones go into old_secrets= or C4A_OLD_SECRETS."
+                self._location,
+                f"{where[0].lower()}{where[1:]} is not the one that it belongs to",
+                "Give the right one (secret= or C4A_SECRET); older ones go into old_secrets= or C4A_OLD_SECRETS.",
             )
         return Keyring(meta.ledger_id, current, [secret for secret in older if secret is not None])
 
@@ -82,7 +84,11 @@ class Secrets:
         try:
             _write_whole(self._file, secret.hex() + "\n")
         except OSError as error:
-            raise LedgerReadOnly(self._location, f"the folder for its secret cannot be written ({error})", "Name a location where this user may write, or give secret=.") from error
+            raise LedgerReadOnly(
+                self._location,
+                f"the folder for its secret cannot be written ({error})",
+                "Name a location where this user may write, or give secret=.",
+            ) from error
         return secret
 
 

@@ -16,7 +16,21 @@ Stage = Literal["none", "started", "in-doubt", "not-done", "done", "undone", "ar
 class State:
     """How one action stands. Made by `fold`; the rules read it and never change it."""
 
-    __slots__ = ("asked", "attempt", "failure", "first_attempt", "head", "held", "last", "mac", "no", "outcome", "requests", "stage", "yes")
+    __slots__ = (
+        "asked",
+        "attempt",
+        "failure",
+        "first_attempt",
+        "head",
+        "held",
+        "last",
+        "mac",
+        "no",
+        "outcome",
+        "requests",
+        "stage",
+        "yes",
+    )
 
     def __init__(self) -> None:
         self.last = 0  # number of the newest entry

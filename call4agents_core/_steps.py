@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from call4agents_core._ledger import Attempt, Doubtful, Held, Known
 from call4agents_core._outcomes import DidNotHappen, Happened
-from call4agents_core._scope import enclosing_attempts
+from call4agents_core._scope import enclosing_attempts, inside
 from call4agents_core.errors import EffectRunning
 
 if TYPE_CHECKING:
@@ -75,13 +75,19 @@ def _refuse_own_body(ledger: Ledger, call: Call) -> None:
     for attempt in enclosing_attempts():
         if attempt.call.action == call.action and attempt.call.ledger_id == call.ledger_id:
             raise EffectRunning(
-                run=call.run, tool=call.effect.tool, action=call.action, since=ledger.store.now(), cause="it was called from inside its own body", ledger=ledger.location
+                run=call.run,
+                tool=call.effect.tool,
+                action=call.action,
+                since=ledger.store.now(),
+                cause="it was called from inside its own body",
+                ledger=ledger.location,
             )
 
 
 def _reconcile(ledger: Ledger, call: Call, doubt: Doubtful) -> Generator[Do | Wait | Ask, Any, bool]:
     """Ask the outside world about an attempt; True: look again, for the ledger may know more now. Of several callers in one process
-    one asks, and the others take its answer."""
+    one asks, and the others take its answer.
+    """
     flight = ledger.ask_alone(call.action)
     if flight is not None:
         yield Wait(flight, call.effect.options.wait)
@@ -93,10 +99,36 @@ def _reconcile(ledger: Ledger, call: Call, doubt: Doubtful) -> Generator[Do | Wa
         answer = yield Ask(lambda: question({**call.values, "idempotency_key": call.idempotency_key()}))
         if not isinstance(answer, (Happened, DidNotHappen)):
             return False
-        yield Do(lambda: ledger.settle(call.run, call.action, answer, {"by": None, "note": "", "via": "reconcile"}, attempt=doubt.attempt))
+        yield Do(
+            lambda: ledger.settle(
+                call.run, call.action, answer, {"by": None, "note": "", "via": "reconcile"}, attempt=doubt.attempt
+            )
+        )
         return True
     finally:
         ledger.asked(call.action)
+
+
+def perform(
+    ledger: Ledger, call: Call, body: Callable[[], Any], *, pauses: tuple[type[BaseException], ...] = ()
+) -> Any:
+    """Run the body of a call at most once, or return what is recorded. ``pauses``: what a framework raises to pause the
+    tool and call it again, which is no failure: the attempt counts as not made.
+    """
+    found = drive(steps(ledger, call))
+    if isinstance(found, Known):
+        return found.value
+    try:
+        with inside(found):
+            value = body()
+    except pauses as signal:
+        ledger.withdraw(found, f"it paused: {type(signal).__name__}")
+        raise
+    except BaseException as error:
+        ledger.fail(found, error)
+        raise
+    ledger.finish(found, value)
+    return value
 
 
 # ---- without an event loop -----------------------------------------------------------------------------------------
@@ -112,7 +144,7 @@ def drive(call_steps: Generator[Do | Wait | Ask, Any, T]) -> T:
             return stop.value  # type: ignore[no-any-return]
         try:
             answer = _do(step)
-        except BaseException as error:  # noqa: BLE001 - the steps clean up, and raise it
+        except BaseException as error:
             call_steps.throw(error)
 
 
@@ -136,7 +168,7 @@ def _asked(question: Callable[[], Any]) -> Any:
     try:
         answer = question()
         return run_to_its_end(answer) if inspect.isawaitable(answer) else answer
-    except Exception as error:  # noqa: BLE001 - the outside world may fail in any way, and then nothing is known
+    except Exception as error:
         warn_of(error)
         return None
 

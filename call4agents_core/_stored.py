@@ -36,7 +36,10 @@ def text_of(kept: Mapping[str, Any]) -> str:
 
 def arguments(values: Mapping[str, Any], *, redact: frozenset[str]) -> dict[str, Any]:
     """Arguments by name, in the order of the signature."""
-    return {name: {"shown": REDACTED, "why": "redacted"} if name in redact else stored(value) for name, value in values.items()}
+    return {
+        name: {"shown": REDACTED, "why": "redacted"} if name in redact else stored(value)
+        for name, value in values.items()
+    }
 
 
 def shown_arguments(kept: Mapping[str, Any]) -> dict[str, str]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 #: How an action stands, as the derived table and the command line name it.
-StateName = Literal["new", "waiting", "approved", "denied", "started", "in-doubt", "not-done", "done", "undone", "archived"]
+StateName = Literal[
+    "new", "waiting", "approved", "denied", "started", "in-doubt", "not-done", "done", "undone", "archived"
+]
 
 #: What a store knows of the process that holds an attempt. "unknown" is never taken for "dead".
 OwnerStatus = Literal["alive", "dead", "unknown"]
 
-EntryKind = Literal["asked", "approved", "denied", "intent", "result", "failed", "not-done", "resolved", "late", "undone", "archived"]
+EntryKind = Literal[
+    "asked", "approved", "denied", "intent", "result", "failed", "not-done", "resolved", "late", "undone", "archived"
+]
 
 
 class Row(NamedTuple):

@@ -29,8 +29,8 @@ from call4agents_core._shown import escaped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from call4agents_core._requests import ApprovalRequest
     from call4agents_core._reports import UndoReport
+    from call4agents_core._requests import ApprovalRequest
 
 
 def command(*words: str, ledger: str = "") -> str:
@@ -80,7 +80,9 @@ class NotInitialised(UsageError):
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
-        super().__init__(f"{escaped(tool)} was called, but no ledger is open. Call call4agents_core.init() once, when the program starts.")
+        super().__init__(
+            f"{escaped(tool)} was called, but no ledger is open. Call call4agents_core.init() once, when the program starts."
+        )
 
 
 class NoActiveRun(UsageError):
@@ -138,7 +140,9 @@ class EffectRefused(Call4AgentsError):
     @classmethod
     def repeated(cls, *, run: str, tool: str, action: str) -> EffectRefused:
         """The refusal of a call that repeats a done action whose effect says repeat="refuse"."""
-        text = f'{escaped(tool)} was done already in run {escaped(run)}, and repeat="refuse" forbids the same call again.'
+        text = (
+            f'{escaped(tool)} was done already in run {escaped(run)}, and repeat="refuse" forbids the same call again.'
+        )
         return EffectRefused(text, run=run, tool=tool, action=action)
 
 
@@ -267,7 +271,9 @@ class UndoStopped(Call4AgentsError):
 
     def __init__(self, report: UndoReport) -> None:
         self.report, self.run = report, report.run
-        super().__init__(f"The undo of run {escaped(report.run)} stopped: {report.obstacles()}. Nothing older was touched. {report.advice()}")
+        super().__init__(
+            f"The undo of run {escaped(report.run)} stopped: {report.obstacles()}. Nothing older was touched. {report.advice()}"
+        )
 
 
 class ReplayMismatch(Call4AgentsError):
@@ -277,7 +283,9 @@ class ReplayMismatch(Call4AgentsError):
 
     def __init__(self, *, run: str, step: int, recorded: str, called: str) -> None:
         self.run, self.step, self.recorded, self.called = run, step, recorded, called
-        super().__init__(f"Step {step} of run {escaped(run)} was recorded as {escaped(recorded)}, and is now {escaped(called)}. Nothing was called.")
+        super().__init__(
+            f"Step {step} of run {escaped(run)} was recorded as {escaped(recorded)}, and is now {escaped(called)}. Nothing was called."
+        )
 
 
 class ReplayMissing(Call4AgentsError):
@@ -323,7 +331,11 @@ class LedgerTampered(LedgerError):
     def __init__(self, location: str, *, run: str, action: str, n: int, why: str) -> None:
         self.run, self.action, self.n = run, action, n
         verify = command("verify", ledger=location)
-        super().__init__(location, f"entry {n} of action {action[:12]} in run {escaped(run)} is not as it was written: {why}", f"Nothing was done on its word. Type `{verify}` to see all that is wrong.")
+        super().__init__(
+            location,
+            f"entry {n} of action {action[:12]} in run {escaped(run)} is not as it was written: {why}",
+            f"Nothing was done on its word. Type `{verify}` to see all that is wrong.",
+        )
 
 
 class LedgerTooNew(LedgerError):

@@ -82,7 +82,9 @@ class Ledger(Approvals, Verifying):
         """`deny_request`, to be awaited."""
         return await self._off_loop(functools.partial(self.deny_request, id, by=by, reason=reason))
 
-    async def aresolve(self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = "") -> None:
+    async def aresolve(
+        self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = ""
+    ) -> None:
         """`resolve`, to be awaited."""
         return await self._off_loop(functools.partial(self.resolve, run, action, outcome, by=by, note=note))
 
@@ -92,7 +94,9 @@ class Ledger(Approvals, Verifying):
         return await off_loop(self, work)
 
 
-def _opened(address: str, secret: object, old_secrets: Iterable[object], read_only: bool, beside: bool) -> tuple[Store, Secrets]:
+def _opened(
+    address: str, secret: object, old_secrets: Iterable[object], read_only: bool, beside: bool
+) -> tuple[Store, Secrets]:
     if "://" in address:
         scheme = address.partition("://")[0]
         msg = f"A ledger at {scheme}:// cannot be opened: this release keeps ledgers in SQLite files. Give a path, or ':memory:'."
@@ -101,4 +105,6 @@ def _opened(address: str, secret: object, old_secrets: Iterable[object], read_on
 
     file = None if address == ":memory:" else side_folder(address) / "secret"
     secrets = Secrets(address, file, secret, old_secrets)
-    return SQLiteStore(address, new_key_id=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside), secrets
+    return SQLiteStore(
+        address, new_key_id=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside
+    ), secrets

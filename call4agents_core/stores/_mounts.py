@@ -11,7 +11,9 @@ from typing import NamedTuple
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 #: Locks of these are not shared by all machines that mount them, or not at all.
-_NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|afs|ncpfs|ceph|glusterfs|lustre|gpfs|beegfs|fuse\.(sshfs|s3fs|gcsfuse|rclone|glusterfs|ceph.*)")
+_NETWORK = re.compile(
+    r"nfs\d?|cifs|smb\d?|smbfs|afs|ncpfs|ceph|glusterfs|lustre|gpfs|beegfs|fuse\.(sshfs|s3fs|gcsfuse|rclone|glusterfs|ceph.*)"
+)
 #: These pass locks on in some set-ups and lose them in others.
 _DOUBTFUL = re.compile(r"9p|virtiofs|fuse(blk|\..*)?|vboxsf|osxfs|prl_fs")
 
@@ -51,9 +53,13 @@ def judge(path: str, table: str) -> Verdict:
     if mount is None:
         return Verdict()
     if mount.point == path:
-        return Verdict(refuse="it is a single file mounted into this container, so other processes have another owners folder; mount the folder that holds it")
+        return Verdict(
+            refuse="it is a single file mounted into this container, so other processes have another owners folder; mount the folder that holds it"
+        )
     if _NETWORK.fullmatch(mount.kind):
-        return Verdict(refuse=f"it lies on a network file system ({mount.kind}), whose locks cannot be trusted; use a local disk, or a PostgreSQL ledger for several machines")
+        return Verdict(
+            refuse=f"it lies on a network file system ({mount.kind}), whose locks cannot be trusted; use a local disk, or a PostgreSQL ledger for several machines"
+        )
     if _DOUBTFUL.fullmatch(mount.kind):
         return Verdict(warn=f"it lies on {mount.kind}, whose locks are lost in some set-ups; a local disk is safe")
     return Verdict()

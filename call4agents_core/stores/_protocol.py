@@ -45,7 +45,13 @@ class Store(Protocol):
         ...
 
     def actions(
-        self, *, run: str | None = None, tool: str | None = None, states: Sequence[StateName] = (), first: int | None = None, limit: int | None = None
+        self,
+        *,
+        run: str | None = None,
+        tool: str | None = None,
+        states: Sequence[StateName] = (),
+        first: int | None = None,
+        limit: int | None = None,
     ) -> list[ActionRow]:
         """Actions of the derived table, newest first, without a scan of the entries. ``first``: the one that began with this entry."""
         ...

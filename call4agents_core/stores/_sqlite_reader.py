@@ -43,12 +43,15 @@ class Reader:
 
     def stream(self, run: str, action: str) -> list[Row]:
         """`Store.read`."""
-        return [Row(seq, run, action, n, body, mac) for seq, n, body, mac in self.select(_STREAM, (run, bytes.fromhex(action)))]
+        return [
+            Row(seq, run, action, n, body, mac)
+            for seq, n, body, mac in self.select(_STREAM, (run, bytes.fromhex(action)))
+        ]
 
     def scan(self, run: str | None, by_action: bool, timeout: float) -> Iterator[Row]:
         """`Store.scan`. A long read has a connection of its own, so that it holds nobody up."""
         where, order = ("WHERE run = ?" if run is not None else ""), ("run, action, n" if by_action else "seq")
-        sql = f"SELECT seq, run, action, n, body, mac FROM c4a_entries {where} ORDER BY {order}"  # noqa: S608 - from constants
+        sql = f"SELECT seq, run, action, n, body, mac FROM c4a_entries {where} ORDER BY {order}"
         own = self._location != ":memory:"
         connection = connect(self._location, read_only=True, timeout=timeout) if own else self.connection
         try:
@@ -60,7 +63,9 @@ class Reader:
             if own:
                 connection.close()
 
-    def actions(self, *, run: str | None, tool: str | None, states: Sequence[StateName], first: int | None, limit: int | None) -> list[ActionRow]:
+    def actions(
+        self, *, run: str | None, tool: str | None, states: Sequence[StateName], first: int | None, limit: int | None
+    ) -> list[ActionRow]:
         """`Store.actions`."""
         tests = {"e.run = ?": run, "a.tool = ?": tool, "a.first = ?": first}
         where = [test for test, value in tests.items() if value is not None]
@@ -71,10 +76,13 @@ class Reader:
             if "done" not in states:
                 where.append("a.state <> 'done'")  # lets SQLite use the index of the few that are not done
         sql = (
-            "SELECT a.first, a.last, e.run, e.action, a.tool, a.state FROM c4a_actions a JOIN c4a_entries e ON e.seq = a.first"  # noqa: S608 - from constants
+            "SELECT a.first, a.last, e.run, e.action, a.tool, a.state FROM c4a_actions a JOIN c4a_entries e ON e.seq = a.first"
             f"{' WHERE ' if where else ''}{' AND '.join(where)} ORDER BY a.first DESC LIMIT ?"
         )
-        return [ActionRow(one, last, name, bytes(action).hex(), of, state) for one, last, name, action, of, state in self.select(sql, (*values, _most(limit)))]
+        return [
+            ActionRow(one, last, name, bytes(action).hex(), of, state)
+            for one, last, name, action, of, state in self.select(sql, (*values, _most(limit)))
+        ]
 
     def runs(self, limit: int | None) -> list[RunRow]:
         """`Store.runs`."""
@@ -86,10 +94,13 @@ class Reader:
         where = [test for test, value in tests.items() if value is not None] + (["r.open"] if id is None else [])
         values = [value for value in tests.values() if value is not None]
         sql = (
-            "SELECT r.id, e.run, e.action, r.open FROM c4a_requests r JOIN c4a_entries e ON e.seq = r.first "  # noqa: S608 - from constants
+            "SELECT r.id, e.run, e.action, r.open FROM c4a_requests r JOIN c4a_entries e ON e.seq = r.first "
             f"WHERE {' AND '.join(where)} ORDER BY r.seq DESC LIMIT ?"
         )
-        return [RequestRow(key, name, bytes(action).hex(), bool(still)) for key, name, action, still in self.select(sql, (*values, _most(limit)))]
+        return [
+            RequestRow(key, name, bytes(action).hex(), bool(still))
+            for key, name, action, still in self.select(sql, (*values, _most(limit)))
+        ]
 
     def faults(self) -> Iterator[str]:
         """`Store.faults`."""

@@ -36,13 +36,37 @@ CREATE TRIGGER c4a_entries_never_deleted BEFORE DELETE ON c4a_entries BEGIN SELE
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: (LedgerError, "the disk is full", "Nothing was written. Free some space and call again."),
-    sqlite3.SQLITE_BUSY: (LedgerBusy, "another program holds it for writing", "Nothing was written. End the other program's transaction and call again."),
-    sqlite3.SQLITE_LOCKED: (LedgerBusy, "another program holds it for writing", "Nothing was written. End the other program's transaction and call again."),
-    sqlite3.SQLITE_READONLY: (LedgerReadOnly, "its file or folder does not allow writing", "Give this user the right to write to the file and to its folder."),
-    sqlite3.SQLITE_CANTOPEN: (LedgerError, "its file cannot be opened", "Look whether the path is a folder, and whether this user may read and write there."),
-    sqlite3.SQLITE_NOTADB: (LedgerError, "the file is no SQLite database", "Name another location; this file was not touched."),
+    sqlite3.SQLITE_BUSY: (
+        LedgerBusy,
+        "another program holds it for writing",
+        "Nothing was written. End the other program's transaction and call again.",
+    ),
+    sqlite3.SQLITE_LOCKED: (
+        LedgerBusy,
+        "another program holds it for writing",
+        "Nothing was written. End the other program's transaction and call again.",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        LedgerReadOnly,
+        "its file or folder does not allow writing",
+        "Give this user the right to write to the file and to its folder.",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        LedgerError,
+        "its file cannot be opened",
+        "Look whether the path is a folder, and whether this user may read and write there.",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        LedgerError,
+        "the file is no SQLite database",
+        "Name another location; this file was not touched.",
+    ),
     sqlite3.SQLITE_CORRUPT: (LedgerError, "the file is damaged", "Keep a copy of it, and go on from a backup."),
-    sqlite3.SQLITE_IOERR: (LedgerError, "the disk failed to read or write", "Look at the system's log; nothing was taken for written."),
+    sqlite3.SQLITE_IOERR: (
+        LedgerError,
+        "the disk failed to read or write",
+        "Look at the system's log; nothing was taken for written.",
+    ),
 }
 
 
@@ -74,7 +98,9 @@ def make_file(path: Path) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise LedgerReadOnly(str(path), f"its file cannot be made ({error.strerror})", "Name a location where this user may write.") from error
+        raise LedgerReadOnly(
+            str(path), f"its file cannot be made ({error.strerror})", "Name a location where this user may write."
+        ) from error
 
 
 def read_meta(connection: sqlite3.Connection, location: str, *, beside: bool) -> Meta | None:
@@ -82,16 +108,26 @@ def read_meta(connection: sqlite3.Connection, location: str, *, beside: bool) ->
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "c4a_meta" not in names:
         if names and not beside:
-            raise LedgerNotFound(location, f"the database has no ledger (its tables: {', '.join(sorted(names)[:5])})", "Give the ledger a file of its own; this one was not touched.")
+            raise LedgerNotFound(
+                location,
+                f"the database has no ledger (its tables: {', '.join(sorted(names)[:5])})",
+                "Give the ledger a file of its own; this one was not touched.",
+            )
         return None
     values = {str(name): bytes(value) for name, value in connection.execute("SELECT name, value FROM c4a_meta")}
     number = int(values["format"])
     if number > FORMAT:
-        raise LedgerTooNew(location, f"it has format {number}, and this version reads up to {FORMAT}", "Install a newer call4agents-core; the file was not touched.")
+        raise LedgerTooNew(
+            location,
+            f"it has format {number}, and this version reads up to {FORMAT}",
+            "Install a newer call4agents-core; the file was not touched.",
+        )
     return Meta(number, values["ledger_id"], values["key_id"])
 
 
-def create(connection: sqlite3.Connection, location: str, new_key_id: Callable[[bytes], bytes], *, beside: bool) -> Meta:
+def create(
+    connection: sqlite3.Connection, location: str, new_key_id: Callable[[bytes], bytes], *, beside: bool
+) -> Meta:
     """Make the ledger, or find the one that another process made meanwhile. Whoever gets the write lock first makes it, and its secret."""
     connection.execute("BEGIN IMMEDIATE")
     try:

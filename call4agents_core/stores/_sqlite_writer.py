@@ -53,7 +53,14 @@ class _Ticket:
 class Writer:
     """The one writing connection of a process. ``check`` is asked after each commit whether the file is still the one opened."""
 
-    def __init__(self, connection: sqlite3.Connection, location: str, timeout: float, lock: threading.Lock, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        location: str,
+        timeout: float,
+        lock: threading.Lock,
+        check: Callable[[], None],
+    ) -> None:
         self.connection, self.lock = connection, lock
         self._location, self._timeout, self._check = location, timeout, check
         self._queue: deque[_Ticket] = deque()

@@ -44,7 +44,13 @@ class SQLiteStore:
     """`Store` on one SQLite file, or in memory."""
 
     def __init__(
-        self, location: str, *, new_key_id: Callable[[bytes], bytes] | None = None, read_only: bool = False, beside: bool = False, timeout: float = TIMEOUT
+        self,
+        location: str,
+        *,
+        new_key_id: Callable[[bytes], bytes] | None = None,
+        read_only: bool = False,
+        beside: bool = False,
+        timeout: float = TIMEOUT,
     ) -> None:
         """Open the ledger; make it where there is none and ``new_key_id`` says under which secret. ``beside``: among other tables."""
         self._in_memory = location == ":memory:"
@@ -117,7 +123,11 @@ class SQLiteStore:
         if self._closed:
             raise LedgerError(self.location, "it was closed", "Open it again with init() or Ledger.open().")
         if self._in_memory and os.getpid() != self._born:
-            raise LedgerError(self.location, "a ledger in memory does not reach into a forked process", "Call init() there, or use a file.")
+            raise LedgerError(
+                self.location,
+                "a ledger in memory does not reach into a forked process",
+                "Call init() there, or use a file.",
+            )
         connection = _sqlite_schema.connect(self.location, read_only=self._read_only, timeout=self._timeout)
         if self._identity is None and not self._in_memory:
             self._identity = _identity(self.location)
@@ -127,7 +137,9 @@ class SQLiteStore:
         """A file that was deleted or replaced while open would let the next process run everything again."""
         if not self._in_memory and _identity(self.location) != self._identity:
             raise LedgerError(
-                self.location, "its file was deleted or replaced while it was open, so nothing written to it counts", "Put the file back, or call init() again."
+                self.location,
+                "its file was deleted or replaced while it was open, so nothing written to it counts",
+                "Put the file back, or call init() again.",
             )
 
     # ---- Store --------------------------------------------------------------------------------------------------
@@ -148,7 +160,13 @@ class SQLiteStore:
         return self._reading().scan(run, by_action, self._timeout)
 
     def actions(
-        self, *, run: str | None = None, tool: str | None = None, states: Sequence[StateName] = (), first: int | None = None, limit: int | None = None
+        self,
+        *,
+        run: str | None = None,
+        tool: str | None = None,
+        states: Sequence[StateName] = (),
+        first: int | None = None,
+        limit: int | None = None,
     ) -> list[ActionRow]:
         """See `Store`."""
         return self._reading().actions(run=run, tool=tool, states=states, first=first, limit=limit)
@@ -168,7 +186,11 @@ class SQLiteStore:
         try:
             return self._owners.me()
         except OSError as error:
-            raise LedgerReadOnly(self.location, f"the folder of its owners cannot be written ({error})", "Give this user the right to write there.") from error
+            raise LedgerReadOnly(
+                self.location,
+                f"the folder of its owners cannot be written ({error})",
+                "Give this user the right to write there.",
+            ) from error
 
     def owner_status(self, owner: str) -> OwnerStatus:
         """See `Store`."""
@@ -238,7 +260,7 @@ _held_for_fork: list[threading.Lock] = []
 
 def _before_fork() -> None:
     for store in list(_open_stores):
-        _held_for_fork.extend(store._hold())  # noqa: SLF001 - the same room
+        _held_for_fork.extend(store._hold())
 
 
 def _after_fork_in_parent() -> None:
@@ -249,7 +271,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     _held_for_fork.clear()
     for store in list(_open_stores):
-        store._be_born_again()  # noqa: SLF001 - the same room
+        store._be_born_again()
 
 
 if hasattr(os, "register_at_fork"):

@@ -53,7 +53,7 @@ VECTORS = {
     "UUID(int=7)": UUID(int=7),
     'PurePosixPath("/a/b")': PurePosixPath("/a/b"),
     "Colour.RED": Colour.RED,
-    "Access.READ | Access.RUN": Access.READ | Access.RUN,
+    "Access(5)": Access.READ | Access.RUN,
     "Point(1, 2)": Point(1, 2),
     "Refund(5)": Refund(5),
 }  # fmt: skip
@@ -96,6 +96,26 @@ def nested(levels):
     return value
 
 
+UNSTABLE = {
+    "an object": object(),
+    "a generator": (i for i in ()),
+    "a lock": threading.Lock(),
+    "a builtin function": len,
+    "a lambda": lambda: 0,
+    "a class": object,
+    "a module": sys,
+    "a complex number": 1j,
+    "a range": range(3),
+    "a memoryview": memoryview(b"x"),
+    "an exception": ValueError("x"),
+    "a subclass of str": Name("x"),
+    "a subclass of datetime": type("Stamp", (dt.datetime,), {})(2026, 1, 1),
+    "a dataclass below list": Texts("en"),
+    "a cycle": cycle(),
+    "too deep a nesting": nested(DEEPEST + 1),
+}
+
+
 def refusal(value):
     with pytest.raises(Unstable) as caught:
         canonical(value)
@@ -134,6 +154,7 @@ def test_every_encoding_starts_with_the_version_byte():
         (PurePosixPath("a"), "a"), (Order(number=1), TwinOrder(number=1)), (Order(number=1), Order(number=1, seat=Seat(1))),
         (Order(number=1), Order(number=1, gift=True)), (OrderedDict(a=1), {"a": 1}), (deque([1]), deque([1], 2)), (dt.time(1), dt.time(1, fold=1)),
     ],
+    ids=ascii,
 )  # fmt: skip
 def test_values_that_are_two_arguments_differ(one, other):
     """Injective (DESIGN 5, Key)."""
@@ -155,6 +176,7 @@ def test_values_that_are_two_arguments_differ(one, other):
         (Order(number=1), Order(number=1)),
         (Refund([1]), Refund((1,))),
     ],
+    ids=ascii,
 )
 def test_values_that_are_one_argument_agree(one, other):
     """The wanted equalities (DESIGN 5, Key)."""
@@ -201,18 +223,11 @@ def test_a_refusal_leads_to_the_part_at_fault(value, path, why):
     assert why in unstable.why
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        object(), (i for i in ()), threading.Lock(), len, object, lambda: 0, 1j, range(3), Name("x"), ValueError("x"),
-        memoryview(b"x"), Texts("en"), type("Stamp", (dt.datetime,), {})(2026, 1, 1), sys, cycle(), nested(DEEPEST + 1),
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-def test_what_has_no_stable_encoding_is_refused(value):
+@pytest.mark.parametrize("name", list(UNSTABLE))
+def test_what_has_no_stable_encoding_is_refused(name):
     """Unknown types, subclasses of builtins and cycles are refused rather than guessed at."""
-    refusal(value)
-    refusal({"k": [value]})
+    refusal(UNSTABLE[name])
+    refusal({"k": [UNSTABLE[name]]})
 
 
 def test_attributes_that_no_field_tells_are_refused():
@@ -263,7 +278,9 @@ def test_loose_forgives_the_spelling_of_numbers_and_nothing_else():
     assert len({loose({"k": [n]}) for n in (10, 10.0, Decimal("10.00"), Decimal("1E+1"), "10", "10.00")}) == 1
     assert len({loose(n) for n in (0, -0.0, "0", "-0.00", Decimal("-0"))}) == 1
     assert len({loose(n) for n in (0.1, "0.1", Decimal("0.10"))}) == 1
-    assert len({loose(n) for n in (1, True, "01", "1e0", " 1", "1.", "+1", "١", "1\n", 1.5, -1, 10, float("inf"))}) == 13
+    assert (
+        len({loose(n) for n in (1, True, "01", "1e0", " 1", "1.", "+1", "١", "1\n", 1.5, -1, 10, float("inf"))}) == 13
+    )
     assert loose({"10": 1}) == loose({10: "1"})
 
 
@@ -271,7 +288,8 @@ def test_loose_has_one_marker_for_what_cannot_be_encoded():
     """Two calls that differ only in what cannot be encoded count as one under one given key (DESIGN 5, Key)."""
     assert loose({"a": 1, "b": object()}) == loose({"a": 1, "b": threading.Lock()})
     assert loose({"a": 1, "b": object()}) != loose({"a": 2, "b": object()})
-    assert loose(cycle()) == loose(object()) == loose(nested(DEEPEST + 1)) == loose(float("nan"))
+    assert loose(float("nan")) == loose(object()) == b"\x01?"
+    assert loose([cycle()]) == loose([object()]) == loose([nested(DEEPEST)])
     assert loose({"a": 1, "b": cycle()}) == loose({"a": 1, "b": object()}) != loose({"a": 2, "b": cycle()})
 
 
@@ -282,7 +300,12 @@ def test_a_module_has_its_own_name():
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [(["pay.py"], "pay"), (["-m", "pay"], "pay"), (["-m", "shop.till"], "shop.till"), (["-c", "import pay"], "__main__")],
+    [
+        (["pay.py"], "pay"),
+        (["-m", "pay"], "pay"),
+        (["-m", "shop.till"], "shop.till"),
+        (["-c", "import pay"], "__main__"),
+    ],
     ids=" ".join,
 )
 def test_main_is_named_by_its_spec_or_the_stem_of_its_file(arguments, expected, tmp_path):
