@@ -22,15 +22,18 @@ from call4agents_core._config import (
     approve_request,
     arequest_approval,
     aresolve,
+    aundo,
     deny,
     deny_request,
     init,
     pending,
     request_approval,
     resolve,
+    undo,
 )
 from call4agents_core._effect import effect, idempotency_headers, idempotency_key
 from call4agents_core._outcomes import did_not_happen, happened, unknown
+from call4agents_core._reports import UndoReport
 from call4agents_core._requests import Approval, ApprovalRequest
 from call4agents_core._scope import current_run, run
 from call4agents_core.errors import Call4AgentsError
@@ -41,6 +44,7 @@ __all__ = [
     "ApprovalRequest",
     "Call4AgentsError",
     "Ledger",
+    "UndoReport",
     "aapprove",
     "aapprove_request",
     "adeny",
@@ -50,6 +54,7 @@ __all__ = [
     "approve_request",
     "arequest_approval",
     "aresolve",
+    "aundo",
     "current_run",
     "deny",
     "deny_request",
@@ -64,6 +69,7 @@ __all__ = [
     "request_approval",
     "resolve",
     "run",
+    "undo",
     "unknown",
 ]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from call4agents_core import _keys, _rules, _stored
-from call4agents_core._call import Call, checked_text
+from call4agents_core import _keys, _rules
+from call4agents_core._call import Call
 from call4agents_core._ledger import Core
-from call4agents_core._options import seconds
-from call4agents_core._outcomes import DidNotHappen, Happened
+from call4agents_core._options import checked_text, seconds
 from call4agents_core._registry import effect_of
 from call4agents_core._requests import Approval, ApprovalRequest
 from call4agents_core._scope import current_run
@@ -17,6 +16,7 @@ from call4agents_core.errors import ApprovalDenied, EffectRunning, NoActiveRun, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from call4agents_core._outcomes import DidNotHappen, Happened
     from call4agents_core._state import State
     from call4agents_core._types import Note, RequestRow
 
@@ -142,45 +142,15 @@ class Approvals(Core):
         Raises EffectRunning while an attempt can still be running, UsageError where nothing is in doubt.
         """
         action = self.action_like(run, action)
-        self.settle(run, action, outcome, {"by": by, "note": note, "via": "person"})
-
-    def settle(
-        self,
-        run: str,
-        action: str,
-        outcome: Happened | DidNotHappen,
-        how: dict[str, Any],
-        *,
-        attempt: int | None = None,
-    ) -> bool:
-        """Write an answer to a doubt. With ``attempt``, the answer is about that one: False if it is no longer the question."""
-        if isinstance(outcome, Happened):
-            data = {"outcome": "happened", "result": _stored.stored(outcome.result), **how}
-        elif isinstance(outcome, DidNotHappen):  # pyright: ignore[reportUnnecessaryIsInstance] - users are not always typed
-            data = {"outcome": "did-not-happen", **how}
-        else:
-            msg = f"{outcome!r} is no outcome: give happened(result) or did_not_happen()."
-            raise UsageError(msg)
-        seen: list[State] = []
-
-        def step(state: State, now: float) -> tuple[Note | None, _rules.Running | _rules.Settled | None]:
-            seen[:] = [state]
-            return _rules.resolve(state, self.owner_status(action, state), data, attempt)
-
-        said = self.advance(run, action, _no_head, step, durable=True)
+        said = self.settle(run, action, outcome, {"by": by, "note": note, "via": "person"})
         if said is None:
-            return True
-        if attempt is not None:
-            return False
-        tool = seen[0].head.data["tool"] if seen[0].head else "the action"
+            return
+        head = self.state(run, action).head
+        tool = head.data["tool"] if head is not None else action
         if isinstance(said, _rules.Running):
+            cause = "its process is alive, so there is nothing to resolve yet"
             raise EffectRunning(
-                run=run,
-                tool=tool,
-                action=action,
-                since=said.attempt.at,
-                cause="its process is alive, so there is nothing to resolve yet",
-                ledger=self.location,
+                run=run, tool=tool, action=action, since=said.attempt.at, cause=cause, ledger=self.location
             )
         msg = f"There is nothing to resolve in {tool} of run {run}: {said.why}."
         raise UsageError(msg)

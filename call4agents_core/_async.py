@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from call4agents_core._ledger import Known
+from call4agents_core._ledger import Flight, Known
 from call4agents_core._scope import inside
 from call4agents_core._steps import Ask, Do, Wait, steps, warn_of
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from call4agents_core._call import Call
-    from call4agents_core._ledger import Core, Flight
-    from call4agents_core.ledger import Ledger
+    from call4agents_core._ledger import Core
 
     T = TypeVar("T")
 
@@ -27,7 +27,7 @@ CLOSING = 2.0
 
 
 async def aperform(
-    ledger: Ledger, call: Call, body: Callable[[], Awaitable[Any]], *, pauses: tuple[type[BaseException], ...] = ()
+    ledger: Core, call: Call, body: Callable[[], Awaitable[Any]], *, pauses: tuple[type[BaseException], ...] = ()
 ) -> Any:
     """`perform`, for a body to be awaited."""
     found = await adrive(ledger, steps(ledger, call))
@@ -40,15 +40,17 @@ async def aperform(
         cause = f"it paused: {type(signal).__name__}"
         await off_loop(ledger, lambda: ledger.withdraw(found, cause))
         raise
-    except GeneratorExit as error:
-        ledger.executor().submit(ledger.fail, found, error).result(CLOSING)
+    except GeneratorExit as closing:
+        ledger.executor().submit(ledger.fail, found, closing).result(CLOSING)
         raise
-    except BaseException as failure:
-        error = failure
-        await off_loop(ledger, lambda: ledger.fail(found, error))
+    except BaseException as raised:
+        await off_loop(ledger, functools.partial(ledger.fail, found, raised))
         raise
     await off_loop(ledger, lambda: ledger.finish(found, value))
     return value
+
+
+to_thread = asyncio.to_thread
 
 
 async def adrive(ledger: Core, call_steps: Generator[Do | Wait | Ask, Any, T]) -> T:
@@ -71,10 +73,12 @@ async def _do(ledger: Core, step: Do | Wait | Ask) -> Any:
             return await off_loop(ledger, work, too_late=ledger.withdraw_if_begun)
         case Wait(None, seconds):
             await asyncio.sleep(seconds)
-        case Wait(flight, seconds):
+        case Wait(Flight() as flight, seconds):
             await _landed(flight, seconds)
         case Ask(question):
             return await _asked(question)
+        case _:
+            raise AssertionError(step)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from call4agents_core._canonical import module_name
 from call4agents_core.errors import UsageError
@@ -83,10 +83,12 @@ class ByName:
     def __init__(self, function: Callable[..., Any], offered: Iterable[str], option: str, tool: str) -> None:
         self.function = function
         parameters = described(function, f"{tool}: {option}").parameters.values()
-        self._all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+        self.takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
         self.names = tuple(p.name for p in parameters if p.kind not in _VARIADIC)
         self._in_order = (
-            not self._all and not self.names and any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+            not self.takes_all
+            and not self.names
+            and any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         )
         known = frozenset(offered)
         for p in parameters:
@@ -97,7 +99,7 @@ class ByName:
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call it with what it asks for."""
-        if self._all:
+        if self.takes_all:
             return self.function(**values)
         if self._in_order:
             return self.function(*values.values())
@@ -129,8 +131,8 @@ class Receivers:
 
 def _stands_in(kind: type, wrapper: object, *, as_class: bool) -> bool:
     for ancestor in kind.__mro__:
-        for value in vars(ancestor).values():
-            if as_class and isinstance(value, classmethod) and value.__func__ is wrapper:
+        for value in cast("dict[str, Any]", vars(ancestor)).values():
+            if as_class and isinstance(value, classmethod) and cast("Any", value).__func__ is wrapper:
                 return True
             if not as_class and value is wrapper:
                 return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from call4agents_core import _keys, _stored
 from call4agents_core._bind import Binder, Receivers, plain, tool_name
 from call4agents_core._canonical import Unstable, canonical, loose
-from call4agents_core._options import Options, checked
+from call4agents_core._options import Options, checked, checked_text
 from call4agents_core.errors import UnstableArgument, UsageError
 
 if TYPE_CHECKING:
@@ -54,20 +54,6 @@ def _checked_name(function: Callable[..., Any], name: str | None) -> str:
     return checked_text("name=", name)
 
 
-def checked_text(what: str, given: object) -> str:
-    """A name that every store can hold: not empty, text that UTF-8 can spell, no NUL."""
-    good = (
-        isinstance(given, str)
-        and given != ""
-        and "\0" not in given
-        and given.encode("utf-8", "replace").decode() == given
-    )
-    if not good:
-        msg = f"{what} {given!r} is not possible: it is text, not empty, without NUL and lone surrogates."
-        raise UsageError(msg)
-    return str(given)
-
-
 class Call:
     """One call, or one decision about a call: the action that it means and the arguments as they will run."""
 
@@ -85,6 +71,7 @@ class Call:
         "ordinal",
         "owner",
         "repeat",
+        "reverses",
         "run",
         "values",
         "where",
@@ -127,6 +114,7 @@ class Call:
         self.idempotent_for = options.idempotent_for
         self.repeat: Repeat = repeat or options.repeat or "return"
         self.owner = ""
+        self.reverses: str | None = None  # the action that this one is the undo of
         self.where: dict[str, Any] = {}
         self.mean(1)
 
@@ -149,11 +137,8 @@ class Call:
 
     def head(self) -> dict[str, Any]:
         """What entry 1 of the action says of it."""
-        return (
-            {"tool": self.effect.tool, "ordinal": self.ordinal, "key": self.given_key}
-            if self.given_key is not None
-            else {"tool": self.effect.tool, "ordinal": self.ordinal}
-        )
+        facts = {"tool": self.effect.tool, "ordinal": self.ordinal, "key": self.given_key, "reverses": self.reverses}
+        return {name: value for name, value in facts.items() if value is not None}
 
     def request(self) -> dict[str, Any]:
         """Arguments and digest, as a request or an approval stores them."""

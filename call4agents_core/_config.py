@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core._options import seconds
-from call4agents_core._scope import current_ledger, set_default
-from call4agents_core.errors import UsageError
+from call4agents_core._scope import current_ledger, current_run, set_default
+from call4agents_core.errors import NoActiveRun, UsageError
 from call4agents_core.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from call4agents_core._outcomes import DidNotHappen, Happened
+    from call4agents_core._reports import UndoReport
     from call4agents_core._requests import Approval, ApprovalRequest
 
 
@@ -145,3 +146,20 @@ async def aresolve(
 ) -> None:
     """`resolve`, to be awaited."""
     await _chosen(ledger).aresolve(run, action, outcome, by=by, note=note)
+
+
+def undo(run: str | None = None, *, dry_run: bool = False, ledger: Ledger | None = None) -> UndoReport:
+    """Reverse what was done in a run (None: the open one), newest first. See `Ledger.undo`."""
+    return _chosen(ledger).undo(_run(run), dry_run=dry_run)
+
+
+async def aundo(run: str | None = None, *, dry_run: bool = False, ledger: Ledger | None = None) -> UndoReport:
+    """`undo`, to be awaited; for effects whose ``undo=`` is async."""
+    return await _chosen(ledger).aundo(_run(run), dry_run=dry_run)
+
+
+def _run(run: str | None) -> str:
+    run = run if run is not None else current_run()
+    if run is None:
+        raise NoActiveRun("undo()")
+    return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from call4agents_core._call import Call, Effect
 from call4agents_core._registry import remember
@@ -87,7 +87,11 @@ def effect(
     }  # fmt: skip
     if function is not None:
         return _decorated(Effect(function, name, options))
-    return lambda function: _decorated(Effect(function, name, options))
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        return _decorated(Effect(function, name, options))
+
+    return decorate
 
 
 def _decorated(effect: Effect) -> Callable[..., Any]:
@@ -138,7 +142,7 @@ def idempotency_key() -> str:
     if not attempts:
         msg = "idempotency_key() and idempotency_headers() are known inside an effect only, while its function runs."
         raise UsageError(msg)
-    return cast("str", attempts[-1].call.idempotency_key())
+    return attempts[-1].call.idempotency_key()
 
 
 def idempotency_headers(header: str = "Idempotency-Key") -> dict[str, str]:

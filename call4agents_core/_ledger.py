@@ -7,10 +7,12 @@ import json
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from call4agents_core import _codec, _keys, _rules, _stored
+from call4agents_core._outcomes import DidNotHappen, Happened
 from call4agents_core._requests import ApprovalRequest
+from call4agents_core._shown import shown
 from call4agents_core._state import State
 from call4agents_core._types import Draft, Entry, Request
 from call4agents_core.errors import (
@@ -26,6 +28,7 @@ from call4agents_core.errors import (
     LedgerTampered,
     ResultNotKept,
     ResultNotRecorded,
+    UsageError,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
     from call4agents_core._call import Call
     from call4agents_core._keys import Keyring
+    from call4agents_core._requests import Decides
     from call4agents_core._types import Note, OwnerStatus, Row
     from call4agents_core.stores._protocol import Store
 
@@ -305,6 +309,23 @@ class Core:
         if flight is not None:
             flight.land()
 
+    def settle(
+        self, run: str, action: str, outcome: object, how: dict[str, Any], *, attempt: int | None = None
+    ) -> _rules.Running | _rules.Settled | None:
+        """Write an answer to a doubt; None if it was written. With ``attempt`` the answer is about that one only."""
+        if isinstance(outcome, Happened):
+            data = {"outcome": "happened", "result": _stored.stored(outcome.result), **how}
+        elif isinstance(outcome, DidNotHappen):
+            data = {"outcome": "did-not-happen", **how}
+        else:
+            msg = f"{outcome!r} is no outcome: give happened(result) or did_not_happen()."
+            raise UsageError(msg)
+
+        def step(state: State, now: float) -> tuple[Note | None, _rules.Running | _rules.Settled | None]:
+            return _rules.resolve(state, self.owner_status(action, state), data, attempt)
+
+        return self.advance(run, action, dict, step, durable=True)
+
     def mean_first_open(self, call: Call) -> None:
         """Let a call or a decision mean the first action of its arguments that is not done. All before it are done, so halving finds it."""
         finished, wanted = 0, 1
@@ -365,7 +386,7 @@ class Core:
                 raise KeyConflict(call.effect.tool, call.run, call.given_key or "", arguments)
             case _rules.Refused(why, entry):
                 raise self._refusal(why, entry or state.asked, facts)
-            case _rules.Begun():
+            case _:
                 raise AssertionError(verdict)
 
     def _running(self, call: Call, since: float) -> EffectRunning:
@@ -393,10 +414,10 @@ class Core:
 
     def request_in(self, entry: Entry, *, run: str, tool: str, action: str) -> ApprovalRequest:
         """The request that an entry opened, as a person sees it."""
-        shown = _stored.shown_arguments(entry.data["args"])
-        return ApprovalRequest(
-            _keys.request_id(action, entry.n), run, tool, action, shown, entry.at, self.location, self
-        )
+        shown_to = _stored.shown_arguments(entry.data["args"])
+        decides = cast("Decides", self)  # every open ledger is a Ledger, which takes decisions
+        id = _keys.request_id(action, entry.n)
+        return ApprovalRequest(id, run, tool, action, shown_to, entry.at, self.location, decides)
 
     def _value(self, call: Call, entry: Entry, facts: dict[str, Any]) -> Any:
         kept = entry.data["result"]
@@ -436,7 +457,7 @@ def _result(call: Call, value: Any) -> dict[str, Any]:
         except Exception as error:
             return {
                 "result": {
-                    "shown": _stored.shown(value),
+                    "shown": shown(value),
                     "why": f"encode= raised {_stored.cause_of(error, call.secret_texts())}",
                 }
             }

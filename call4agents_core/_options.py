@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from call4agents_core._bind import Binder, ByName
 from call4agents_core.errors import UsageError
@@ -29,6 +29,13 @@ class Options(NamedTuple):
     repeat: Repeat | None
     encode: Callable[[Any], Any] | None
     decode: Callable[[Any], Any] | None
+
+
+#: What an effect is told by no option at all.
+DEFAULTS: dict[str, Any] = {
+    "approval": False, "retry_on": (), "reconcile": None, "idempotent_for": None, "undo": None, "key": None, "exclude": (),
+    "redact": (), "wait": 10.0, "repeat": None, "encode": None, "decode": None,
+}  # fmt: skip
 
 
 def checked(
@@ -107,11 +114,11 @@ def _callback(tool: str, option: str, given: Callable[..., Any] | None, offered:
 
 
 def _exceptions(tool: str, given: Any) -> tuple[type[BaseException], ...]:
-    kinds = given if isinstance(given, (tuple, list)) else (given,)
+    kinds = tuple(cast("list[Any]", given)) if isinstance(given, (tuple, list)) else (given,)
     for kind in kinds:
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise _wrong(tool, f"retry_on={given!r}", "it holds exception classes, which prove that nothing happened")
-    return tuple(kinds)
+    return kinds
 
 
 def seconds(what: str, given: Any, *, positive: bool = True) -> float:
@@ -131,3 +138,17 @@ def _seconds(tool: str, what: str, given: Any, *, positive: bool) -> float:
         msg = f"{start}{what}={given!r} is not possible; it is a number of seconds, {'more than 0' if positive else '0 or more'}."
         raise UsageError(msg)
     return float(given)
+
+
+def checked_text(what: str, given: object) -> str:
+    """A name that every store can hold: not empty, text that UTF-8 can spell, no NUL."""
+    good = (
+        isinstance(given, str)
+        and given != ""
+        and "\0" not in given
+        and given.encode("utf-8", "replace").decode() == given
+    )
+    if not good:
+        msg = f"{what} {given!r} is not possible: it is text, not empty, without NUL and lone surrogates."
+        raise UsageError(msg)
+    return str(given)

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from call4agents_core._approvals import Approvals
+from call4agents_core._scope import current_ledger
+
+
+class Decides(Protocol):
+    """A ledger, as far as a request needs it."""
+
+    def approve_request(self, id: str, *, by: str | None = None, valid_for: float | None = None) -> Approval:
+        """Say yes to a request."""
+        ...
+
+    def deny_request(self, id: str, *, by: str | None = None, reason: str | None = None) -> None:
+        """Say no to a request."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +48,7 @@ class ApprovalRequest:
     arguments: dict[str, str]
     since: float
     ledger: str
-    _ledger: Approvals | None = field(default=None, repr=False, compare=False)
+    _ledger: Decides | None = field(default=None, repr=False, compare=False)
 
     def approve(self, *, by: str | None = None, valid_for: float | None = None) -> Approval:
         """Say yes to exactly this request, for ``valid_for`` seconds or without end. Saying it twice gives one right."""
@@ -47,14 +58,9 @@ class ApprovalRequest:
         """Say no: it holds until somebody approves the same arguments anew."""
         self._where().deny_request(self.id, by=by, reason=reason)
 
-    def _where(self) -> Approvals:
-        if self._ledger is not None:
-            return self._ledger
-        from call4agents_core._scope import (
-            current_ledger,
-        )  # a request that came through pickle decides on the process's ledger
-
-        return current_ledger("An approval")
+    def _where(self) -> Decides:
+        """Its ledger; a request that came through pickle decides on the ledger of the process that it came to."""
+        return self._ledger if self._ledger is not None else current_ledger("An approval")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.id, self.run, self.tool, self.action, self.arguments, self.since, self.ledger)

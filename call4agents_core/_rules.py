@@ -254,3 +254,8 @@ def resolve(
     if isinstance(doubt, Running):
         return None, doubt
     return Note("resolved", {"of": doubt.attempt.n, **data}), None
+
+
+def undone(state: State, reversal: str) -> Note | None:
+    """The action was reversed by the action ``reversal``: its result no longer holds."""
+    return Note("undone", {"by": reversal}) if state.stage == "done" else None

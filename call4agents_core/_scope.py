@@ -7,7 +7,7 @@ import inspect
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from call4agents_core._call import checked_text
+from call4agents_core._options import checked_text
 from call4agents_core.errors import NoActiveRun, NotInitialised
 
 if TYPE_CHECKING:

@@ -47,15 +47,15 @@ class Secrets:
 
     def keyring(self, meta: Meta) -> Keyring:
         """The keys of an existing ledger. Raises SecretMissing or SecretMismatch; never makes a new secret for it."""
-        current, *older = [self._given, *self._old] if self._given else [*self._kept(), *self._old]
-        if current is None or key_id(current, meta.ledger_id) != meta.key_id:
+        current, *older = [*([self._given] if self._given else self._kept()), *self._old]
+        if key_id(current, meta.ledger_id) != meta.key_id:
             where = "The secret that was given" if self._given else f"The secret in {self._file}"
             raise SecretMismatch(
                 self._location,
                 f"{where[0].lower()}{where[1:]} is not the one that it belongs to",
                 "Give the right one (secret= or C4A_SECRET); older ones go into old_secrets= or C4A_OLD_SECRETS.",
             )
-        return Keyring(meta.ledger_id, current, [secret for secret in older if secret is not None])
+        return Keyring(meta.ledger_id, current, older)
 
     def _kept(self) -> list[bytes]:
         """The secrets in the file, newest first."""

@@ -50,7 +50,7 @@ class State:
     @property
     def name(self) -> StateName:
         """The state in the words of the derived table."""
-        if self.stage not in ("none", "not-done"):
+        if self.stage != "none" and self.stage != "not-done":  # noqa: PLR1714 - narrows the type
             return self.stage
         if self.no is not None:
             return "denied"

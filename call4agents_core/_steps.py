@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from call4agents_core._ledger import Attempt, Doubtful, Held, Known
+from call4agents_core._ledger import Attempt, Core, Doubtful, Flight, Held, Known
 from call4agents_core._outcomes import DidNotHappen, Happened
 from call4agents_core._scope import enclosing_attempts, inside
 from call4agents_core.errors import EffectRunning
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from call4agents_core._call import Call
-    from call4agents_core._ledger import Flight
-    from call4agents_core.ledger import Ledger
 
     T = TypeVar("T")
 
@@ -47,7 +45,7 @@ class Ask(NamedTuple):
     question: Callable[[], Any]
 
 
-def steps(ledger: Ledger, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt | Known]:
+def steps(ledger: Core, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt | Known]:
     """From the call to the start of its tool (an Attempt), or to the recorded result (Known). Raises the refusals."""
     if call.repeat == "run":
         yield Do(lambda: ledger.mean_first_open(call))
@@ -70,7 +68,7 @@ def steps(ledger: Ledger, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt
             raise found.error
 
 
-def _refuse_own_body(ledger: Ledger, call: Call) -> None:
+def _refuse_own_body(ledger: Core, call: Call) -> None:
     """An action called from inside its own body would wait for itself."""
     for attempt in enclosing_attempts():
         if attempt.call.action == call.action and attempt.call.ledger_id == call.ledger_id:
@@ -84,7 +82,7 @@ def _refuse_own_body(ledger: Ledger, call: Call) -> None:
             )
 
 
-def _reconcile(ledger: Ledger, call: Call, doubt: Doubtful) -> Generator[Do | Wait | Ask, Any, bool]:
+def _reconcile(ledger: Core, call: Call, doubt: Doubtful) -> Generator[Do | Wait | Ask, Any, bool]:
     """Ask the outside world about an attempt; True: look again, for the ledger may know more now. Of several callers in one process
     one asks, and the others take its answer.
     """
@@ -109,9 +107,7 @@ def _reconcile(ledger: Ledger, call: Call, doubt: Doubtful) -> Generator[Do | Wa
         ledger.asked(call.action)
 
 
-def perform(
-    ledger: Ledger, call: Call, body: Callable[[], Any], *, pauses: tuple[type[BaseException], ...] = ()
-) -> Any:
+def perform(ledger: Core, call: Call, body: Callable[[], Any], *, pauses: tuple[type[BaseException], ...] = ()) -> Any:
     """Run the body of a call at most once, or return what is recorded. ``pauses``: what a framework raises to pause the
     tool and call it again, which is no failure: the attempt counts as not made.
     """
@@ -154,12 +150,14 @@ def _do(step: Do | Wait | Ask) -> Any:
             return work()
         case Wait(None, seconds):
             time.sleep(seconds)
-        case Wait(flight, seconds):
+        case Wait(Flight() as flight, seconds):
             landed = threading.Event()
             flight.watch(landed.set)
             landed.wait(seconds)
         case Ask(question):
             return _asked(question)
+        case _:
+            raise AssertionError(step)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from call4agents_core import _codec
 from call4agents_core._shown import shown
@@ -22,11 +22,12 @@ def stored(value: object) -> dict[str, Any]:
     return {"value": encoded} if _is_plain(encoded) else {"value": encoded, "shown": shown(value)}
 
 
-def _is_plain(encoded: Any) -> bool:
+def _is_plain(encoded: object) -> bool:
     """Whether a stored value is JSON all through, so that it looks as it is."""
     if isinstance(encoded, dict):
-        return _codec.TAG not in encoded and all(map(_is_plain, encoded.values()))
-    return all(map(_is_plain, encoded)) if isinstance(encoded, list) else True
+        members = cast("dict[str, object]", encoded)
+        return _codec.TAG not in members and all(map(_is_plain, members.values()))
+    return all(map(_is_plain, cast("list[object]", encoded))) if isinstance(encoded, list) else True
 
 
 def text_of(kept: Mapping[str, Any]) -> str:

@@ -20,7 +20,6 @@ Each class has a stable ``code``, explained in docs/errors.md. Every error survi
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from call4agents_core import _codec
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
 def command(*words: str, ledger: str = "") -> str:
     """A command line to type, quoted for a shell and safe to print."""
+    import shlex  # it brings the regular expressions, which few starts need
+
     tail = ("--ledger", ledger) if ledger else ()
     return escaped(shlex.join(("call4agents", *words, *tail)))
 
@@ -272,8 +273,14 @@ class UndoStopped(Call4AgentsError):
     def __init__(self, report: UndoReport) -> None:
         self.report, self.run = report, report.run
         super().__init__(
-            f"The undo of run {escaped(report.run)} stopped: {report.obstacles()}. Nothing older was touched. {report.advice()}"
+            f"The undo of run {escaped(report.run)} stopped: {report.obstacles()}. Nothing older was touched. {_advice(report)}"
         )
+
+
+def _advice(report: UndoReport) -> str:
+    for doubt in (*report.in_doubt, *(failed for failed in report.failed if failed.reversal != failed.action)):
+        return f"Look outside whether it happened, type `{command('resolve', report.run, doubt.reversal, 'happened', ledger=report.ledger)}` or the same with did-not-happen, and undo again."
+    return "Mend that, and undo again."
 
 
 class ReplayMismatch(Call4AgentsError):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from call4agents_core._approvals import Approvals
 from call4agents_core._secrets import Secrets
+from call4agents_core._undo import Undoing
 from call4agents_core._verify import Verifying
 from call4agents_core.errors import UsageError
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from call4agents_core._requests import Approval, ApprovalRequest
     from call4agents_core.stores._protocol import Store
 
+T = TypeVar("T")
+
 DEFAULT_LOCATION = os.path.join(".c4a", "ledger.sqlite")
 
 
@@ -26,7 +29,7 @@ def chosen_location(location: str | os.PathLike[str] | None) -> str:
     return os.fspath(location) if location is not None else os.environ.get("C4A_LEDGER") or DEFAULT_LOCATION
 
 
-class Ledger(Approvals, Verifying):
+class Ledger(Approvals, Undoing, Verifying):
     """A record of what was about to be done, what was done, and what was allowed. Open one with `Ledger.open` or `init`.
 
     Thread-safe, and may be used on after a fork. Its methods are the functions of the package, on this ledger.
@@ -88,7 +91,7 @@ class Ledger(Approvals, Verifying):
         """`resolve`, to be awaited."""
         return await self._off_loop(functools.partial(self.resolve, run, action, outcome, by=by, note=note))
 
-    async def _off_loop(self, work: Callable[[], Any]) -> Any:
+    async def _off_loop(self, work: Callable[[], T]) -> T:
         from call4agents_core._async import off_loop
 
         return await off_loop(self, work)

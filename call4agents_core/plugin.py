@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from call4agents_core._async import aperform
 from call4agents_core._call import Call, Effect
 from call4agents_core._codec import register as register_type
 from call4agents_core._registry import effect_of, remember
@@ -71,12 +72,3 @@ class Plugin:
     play: Callable[[Scene], int] | None = None
     checks: Callable[[], Iterable[Finding]] = field(default=tuple)
     columns: Callable[[Mapping[str, Any]], Mapping[str, str]] = field(default=lambda where: {})
-
-
-def __getattr__(name: str) -> Any:
-    if name == "aperform":  # asyncio is slow to import
-        from call4agents_core._async import aperform
-
-        return aperform
-    msg = f"module 'call4agents_core.plugin' has no attribute {name!r}"
-    raise AttributeError(msg)

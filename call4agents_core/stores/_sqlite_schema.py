@@ -148,7 +148,8 @@ def create(
 
 
 def _statements(script: str) -> list[str]:
-    found, part = [], ""
+    found: list[str] = []
+    part = ""
     for piece in script.split(";"):
         part += piece + ";"
         if sqlite3.complete_statement(part):

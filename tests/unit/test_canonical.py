@@ -5,7 +5,6 @@ import datetime as dt
 import json
 import pickle
 import re
-import subprocess
 import sys
 import threading
 import zoneinfo
@@ -17,7 +16,7 @@ from uuid import UUID
 import pydantic
 import pytest
 
-from call4agents_core._canonical import DEEPEST, Unstable, canonical, loose, module_name
+from call4agents_core._canonical import DEEPEST, Unstable, canonical, loose
 from tests.strategies import Access, Charge, Colour, Level, Place, Point, Refund, Seat
 
 NEW_YORK = zoneinfo.ZoneInfo("America/New_York")
@@ -146,13 +145,20 @@ def test_every_encoding_starts_with_the_version_byte():
     ("one", "other"),
     [
         (1, True), (1, 1.0), (1, "1"), (None, "None"), ({1: 0}, {"1": 0}), ({1: 0}, {True: 0}), ({"a": None}, {}),
-        ({1}, [1]), ({1}, frozenset({1})), ([], {}), (set(), frozenset()), (["ab"], ["a", "b"]), ([["a"], "b"], [["a", "b"]]),
-        (-0.0, 0.0), (Decimal(10), Decimal("10.00")), (Decimal("0"), Decimal("-0")), (2**53, float(2**53)), ("é", "e\u0301"),
-        (b"a", bytearray(b"a")), ("\ud83d\ude00", "\U0001f600"), (MIDNIGHT, MIDNIGHT.replace(fold=1)), (MIDNIGHT, MIDNIGHT.date()),
-        (Refund(5), Charge(5)), (Refund(5), {"amount": 5}), (Seat(1, held=1), Seat(1, held=2)), (Point(1, 2), Place(1, 2)),
-        (Point(1, 2), (1, 2)), (Colour.RED, "red"), (Colour.RED, Colour.BLUE), (Level.LOW, 1), (Access.READ, Access.READ | Access.RUN),
-        (PurePosixPath("a"), "a"), (Order(number=1), TwinOrder(number=1)), (Order(number=1), Order(number=1, seat=Seat(1))),
-        (Order(number=1), Order(number=1, gift=True)), (OrderedDict(a=1), {"a": 1}), (deque([1]), deque([1], 2)), (dt.time(1), dt.time(1, fold=1)),
+        ({1}, [1]), ({1}, frozenset({1})), ([], {}), (set(), frozenset()), (["ab"], ["a", "b"]),
+        ([["a"], "b"], [["a", "b"]]),
+        (-0.0, 0.0), (Decimal(10), Decimal("10.00")), (Decimal(0), Decimal("-0")), (2**53, float(2**53)),
+        ("é", "e\u0301"),
+        (b"a", bytearray(b"a")), ("\ud83d\ude00", "\U0001f600"), (MIDNIGHT, MIDNIGHT.replace(fold=1)),
+        (MIDNIGHT, MIDNIGHT.date()),
+        (Refund(5), Charge(5)), (Refund(5), {"amount": 5}), (Seat(1, held=1), Seat(1, held=2)),
+        (Point(1, 2), Place(1, 2)),
+        (Point(1, 2), (1, 2)), (Colour.RED, "red"), (Colour.RED, Colour.BLUE), (Level.LOW, 1),
+        (Access.READ, Access.READ | Access.RUN),
+        (PurePosixPath("a"), "a"), (Order(number=1), TwinOrder(number=1)),
+        (Order(number=1), Order(number=1, seat=Seat(1))),
+        (Order(number=1), Order(number=1, gift=True)), (OrderedDict(a=1), {"a": 1}), (deque([1]), deque([1], 2)),
+        (dt.time(1), dt.time(1, fold=1)),
     ],
     ids=ascii,
 )  # fmt: skip
@@ -279,7 +285,8 @@ def test_loose_forgives_the_spelling_of_numbers_and_nothing_else():
     assert len({loose(n) for n in (0, -0.0, "0", "-0.00", Decimal("-0"))}) == 1
     assert len({loose(n) for n in (0.1, "0.1", Decimal("0.10"))}) == 1
     assert (
-        len({loose(n) for n in (1, True, "01", "1e0", " 1", "1.", "+1", "١", "1\n", 1.5, -1, 10, float("inf"))}) == 13
+        len({loose(n) for n in (1, True, "01", "1e0", " 1", "1.", "+1", "\u0661", "1\n", 1.5, -1, 10, float("inf"))})
+        == 13
     )
     assert loose({"10": 1}) == loose({10: "1"})
 
@@ -291,47 +298,3 @@ def test_loose_has_one_marker_for_what_cannot_be_encoded():
     assert loose(float("nan")) == loose(object()) == b"\x01?"
     assert loose([cycle()]) == loose([object()]) == loose([nested(DEEPEST)])
     assert loose({"a": 1, "b": cycle()}) == loose({"a": 1, "b": object()}) != loose({"a": 2, "b": cycle()})
-
-
-def test_a_module_has_its_own_name():
-    """Tools and classes are named by module (DESIGN 3)."""
-    assert module_name("shop.pay") == "shop.pay"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["pay.py"], "pay"),
-        (["-m", "pay"], "pay"),
-        (["-m", "shop.till"], "shop.till"),
-        (["-c", "import pay"], "__main__"),
-    ],
-    ids=" ".join,
-)
-def test_main_is_named_by_its_spec_or_the_stem_of_its_file(arguments, expected, tmp_path):
-    """Also within a child that multiprocessing spawned (DESIGN 3)."""
-    script = (
-        "import multiprocessing, sys\n"
-        "from call4agents_core._canonical import module_name\n"
-        "def tell(): print(module_name('__main__'), module_name('__mp_main__'), module_name(tell.__module__), flush=True)\n"
-        "def main():\n"
-        "    tell()\n"
-        "    child = multiprocessing.get_context('spawn').Process(target=tell)\n"
-        "    child.start(); child.join()\n"
-        "if __name__ == '__main__': main()\n"
-    )
-    (tmp_path / "pay.py").write_text(script)
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "till.py").write_text(script)
-    if arguments[0] == "-c":
-        arguments = ["-c", "from call4agents_core._canonical import module_name; print(*[module_name('__main__')] * 3)"]
-    child = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{tmp_path}"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert set(child.stdout.split()) == {expected}

@@ -20,10 +20,14 @@ def test_visible_characters_of_any_script_stay(text):
     [
         ("\x00", r"\x00"), ("\n", r"\x0a"), ("\x1b", r"\x1b"), ("\x7f", r"\x7f"), ("\x9b", r"\x9b"), ("\xa0", r"\xa0"),
         ("\xad", r"\xad"), ("\u034f", r"\u034f"), ("\u061c", r"\u061c"), ("\u115f", r"\u115f"), ("\u1160", r"\u1160"),
-        ("\u180e", r"\u180e"), ("\u200b", r"\u200b"), ("\u200d", r"\u200d"), ("\u202e", r"\u202e"), ("\u2028", r"\u2028"),
-        ("\u2029", r"\u2029"), ("\u2066", r"\u2066"), ("\u2800", r"\u2800"), ("\u3000", r"\u3000"), ("\u3164", r"\u3164"),
-        ("\ufe0f", r"\ufe0f"), ("\ufeff", r"\ufeff"), ("\uffa0", r"\uffa0"), ("\ud800", r"\ud800"), ("\ue000", r"\ue000"),
-        ("\U000e0041", r"\U000e0041"), ("\U000e0100", r"\U000e0100"), ("\U0010fffd", r"\U0010fffd"), ("\u17b4", r"\u17b4"),
+        ("\u180e", r"\u180e"), ("\u200b", r"\u200b"), ("\u200d", r"\u200d"), ("\u202e", r"\u202e"),
+        ("\u2028", r"\u2028"),
+        ("\u2029", r"\u2029"), ("\u2066", r"\u2066"), ("\u2800", r"\u2800"), ("\u3000", r"\u3000"),
+        ("\u3164", r"\u3164"),
+        ("\ufe0f", r"\ufe0f"), ("\ufeff", r"\ufeff"), ("\uffa0", r"\uffa0"), ("\ud800", r"\ud800"),
+        ("\ue000", r"\ue000"),
+        ("\U000e0041", r"\U000e0041"), ("\U000e0100", r"\U000e0100"), ("\U0010fffd", r"\U0010fffd"),
+        ("\u17b4", r"\u17b4"),
     ],
     ids=ascii,
 )  # fmt: skip
@@ -64,7 +68,7 @@ def test_a_repr_that_raises_is_replaced(error):
 
 
 def test_an_integer_beyond_the_limit_of_digits_does_not_raise():
-    """repr of an int has a limit of 4300 digits."""
+    """The repr of an int has a limit of 4300 digits."""
     assert shown(10**5000) == "<int: repr failed>"
 
 

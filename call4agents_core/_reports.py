@@ -1,0 +1,62 @@
+"""What an undo did, would do, and could not do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """One action in the report of an undo. ``why`` says what stands in the way, where something does.
+
+    ``action`` is the action to be reversed; ``reversal`` is the action that reverses it, or ``action`` itself where it
+    is that one which has to be settled first.
+    """
+
+    tool: str
+    action: str
+    arguments: dict[str, str]
+    reversal: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name}={text}" for name, text in self.arguments.items())
+        return f"{self.tool}({shown}) [{self.action[:12]}]{': ' + self.why if self.why else ''}"
+
+
+@dataclass(slots=True)
+class UndoReport:
+    """The undo of a run: every action of it that happened is in one of the lists, newest first.
+
+    ``undone``: reversed now (in a dry run: would be reversed, in this order). ``without_undo``: done, and their effects have
+    no ``undo=``. ``in_doubt``: nobody knows whether they, or their reversals, happened. ``failed``: could not be reversed.
+    ``already``: reversed by an earlier undo.
+    """
+
+    run: str
+    ledger: str
+    dry_run: bool = False
+    undone: list[Reversal] = field(default_factory=list[Reversal])
+    without_undo: list[Reversal] = field(default_factory=list[Reversal])
+    in_doubt: list[Reversal] = field(default_factory=list[Reversal])
+    failed: list[Reversal] = field(default_factory=list[Reversal])
+    already: list[Reversal] = field(default_factory=list[Reversal])
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything that happened in the run is reversed."""
+        return not (self.without_undo or self.in_doubt or self.failed)
+
+    def obstacles(self) -> str:
+        """What stopped it, in words."""
+        return "; ".join(
+            _listed(name, found) for name, found in (("in doubt", self.in_doubt), ("failed", self.failed)) if found
+        )
+
+
+def _listed(name: str, found: Sequence[Reversal]) -> str:
+    return f"{name}: {', '.join(map(str, found))}"
