@@ -48,7 +48,7 @@ class Approvals(Core):
             call.run,
             call.action,
             call.head,
-            lambda state, now: (_rules.approve(state, request, by=c4a_by, until=until), None),
+            lambda state: (_rules.approve(state, request, by=c4a_by, until=until), None),
             durable=True,
         )
         return Approval(call.run, call.effect.tool, call.action, c4a_by, until)
@@ -70,7 +70,7 @@ class Approvals(Core):
             call.run,
             call.action,
             call.head,
-            lambda state, now: (_rules.deny(state, by=c4a_by, reason=c4a_reason), None),
+            lambda state: (_rules.deny(state, by=c4a_by, reason=c4a_reason), None),
             durable=True,
         )
 
@@ -87,7 +87,7 @@ class Approvals(Core):
         call = self._meant(tool, arguments, c4a_key, c4a_run)
         asked: list[State] = []
 
-        def step(state: State, now: float) -> tuple[Note | None, _rules.Asked | _rules.Settled]:
+        def step(state: State) -> tuple[Note | None, _rules.Asked | _rules.Settled]:
             asked[:] = [state]
             return _rules.ask(state, call)
 
@@ -110,7 +110,7 @@ class Approvals(Core):
         until, row = self._until(valid_for), self._request(id)
         seen: list[State] = []
 
-        def step(state: State, now: float) -> tuple[Note | None, None]:
+        def step(state: State) -> tuple[Note | None, None]:
             seen[:] = [state]
             entry = self._asked(state, row)
             if state.no is not None and state.no.n > entry.n:
@@ -124,7 +124,7 @@ class Approvals(Core):
         """Say no to a request by its id. What is done stays done: UsageError says so."""
         row = self._request(id)
 
-        def step(state: State, now: float) -> tuple[Note | None, None]:
+        def step(state: State) -> tuple[Note | None, None]:
             entry = self._asked(state, row)
             if state.finished:
                 msg = f"The action of request {id} is {state.name}, so a no comes too late. Reverse it instead, where its effect has an undo."

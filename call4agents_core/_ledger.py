@@ -152,7 +152,7 @@ class Core:
         run: str,
         action: str,
         head: Callable[[], dict[str, Any]],
-        step: Callable[[State, float], tuple[Note | None, T]],
+        step: Callable[[State], tuple[Note | None, T]],
         *,
         durable: bool,
     ) -> T:
@@ -160,7 +160,7 @@ class Core:
         while True:
             state = self.state(run, action)
             now = self.store.now()
-            note, answer = step(state, now)
+            note, answer = step(state)
             if note is None or self.append(run, action, head, state, note, now, durable=durable):
                 return answer
 
@@ -290,7 +290,7 @@ class Core:
     def _end(self, attempt: Attempt, kind: Literal["result", "failed", "not-done"], data: dict[str, Any]) -> None:
         call = attempt.call
 
-        def step(state: State, now: float) -> tuple[Note | None, None]:
+        def step(state: State) -> tuple[Note | None, None]:
             if state.last < attempt.n:  # an intent that did not reach the ledger has no end
                 return None, None
             return _rules.end(state, attempt.n, kind, data), None
@@ -321,7 +321,7 @@ class Core:
             msg = f"{outcome!r} is no outcome: give happened(result) or did_not_happen()."
             raise UsageError(msg)
 
-        def step(state: State, now: float) -> tuple[Note | None, _rules.Running | _rules.Settled | None]:
+        def step(state: State) -> tuple[Note | None, _rules.Running | _rules.Settled | None]:
             return _rules.resolve(state, self.owner_status(action, state), data, attempt)
 
         return self.advance(run, action, dict, step, durable=True)
@@ -416,8 +416,8 @@ class Core:
         """The request that an entry opened, as a person sees it."""
         shown_to = _stored.shown_arguments(entry.data["args"])
         decides = cast("Decides", self)  # every open ledger is a Ledger, which takes decisions
-        id = _keys.request_id(action, entry.n)
-        return ApprovalRequest(id, run, tool, action, shown_to, entry.at, self.location, decides)
+        name = _keys.request_id(action, entry.n)
+        return ApprovalRequest(name, run, tool, action, shown_to, entry.at, self.location, decides)
 
     def _value(self, call: Call, entry: Entry, facts: dict[str, Any]) -> Any:
         kept = entry.data["result"]

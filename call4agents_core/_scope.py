@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 from call4agents_core._options import checked_text
 from call4agents_core.errors import NoActiveRun, NotInitialised
@@ -78,7 +78,7 @@ class run:  # noqa: N801 - used as a verb: with run("thread-42")
         self.id = checked_text("A run id", id)
         self._ledger = ledger
 
-    def __enter__(self) -> run:
+    def __enter__(self) -> Self:
         outer = _scope.get()
         _scope.set(Scope(self.id, self._ledger or default_ledger(), outer))
         return self
@@ -89,7 +89,7 @@ class run:  # noqa: N801 - used as a verb: with run("thread-42")
         scope = _scope.get()
         _scope.set(scope.outer if scope is not None else None)
 
-    async def __aenter__(self) -> run:
+    async def __aenter__(self) -> Self:
         return self.__enter__()
 
     async def __aexit__(

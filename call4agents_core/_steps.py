@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from call4agents_core._ledger import Attempt, Core, Doubtful, Flight, Held, Known
@@ -53,7 +54,7 @@ def steps(ledger: Core, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt |
     options = call.effect.options
     until, look, resend = time.monotonic() + options.wait, _FIRST_LOOK, options.reconcile is None
     while True:
-        found = yield Do(lambda: ledger.begin(call, resend=resend))
+        found = yield Do(partial(ledger.begin, call, resend=resend))
         if isinstance(found, (Attempt, Known)):
             return found
         if isinstance(found, Held):

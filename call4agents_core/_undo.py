@@ -162,7 +162,7 @@ class Undoing(Core):
         return "it is running" if isinstance(doubt, _rules.Running) else doubt.cause
 
     def _mark(self, run: str, action: str, reversal: str) -> None:
-        self.advance(run, action, dict, lambda state, now: (_rules.undone(state, reversal), None), durable=False)
+        self.advance(run, action, dict, lambda state: (_rules.undone(state, reversal), None), durable=False)
 
     # ---- one reversal -------------------------------------------------------------------------------------------
 

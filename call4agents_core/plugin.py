@@ -71,4 +71,4 @@ class Plugin:
     distributions: tuple[str, ...]
     play: Callable[[Scene], int] | None = None
     checks: Callable[[], Iterable[Finding]] = field(default=tuple)
-    columns: Callable[[Mapping[str, Any]], Mapping[str, str]] = field(default=lambda where: {})
+    columns: Callable[[Mapping[str, Any]], Mapping[str, str]] = field(default=lambda _where: {})

@@ -41,7 +41,7 @@ def mount_of(path: str, table: str) -> Mount | None:
         if len(fields) < 5 or not kinds[0]:
             continue
         point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
-        inside = path == point or point == "/" or path.startswith(point.rstrip("/") + "/")
+        inside = point in (path, "/") or path.startswith(point.rstrip("/") + "/")
         if inside and (best is None or len(point) >= len(best.point)):
             best = Mount(point, kinds[0])
     return best

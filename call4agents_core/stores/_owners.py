@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(handle: int, *, shared: bool) -> bool:
+    def _lock(handle: int, *, shared: bool) -> bool:  # noqa: ARG001 - Windows has one kind of lock
         with contextlib.suppress(OSError):
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             return True
