@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core import _keys, _rules
@@ -84,17 +85,13 @@ class Approvals(Core):
         **arguments: Any,
     ) -> ApprovalRequest:
         """Ask for a yes before the call is made, or anew after a no. Names the open request where there is one for the action."""
-        call = self._meant(tool, arguments, c4a_key, c4a_run)
-        asked: list[State] = []
-
-        def step(state: State) -> tuple[Note | None, _rules.Asked | _rules.Settled]:
-            asked[:] = [state]
-            return _rules.ask(state, call)
-
-        self.advance(call.run, call.action, call.head, step, durable=False)
-        entry = asked[0].asked
-        assert entry is not None  # the first action that is not done can always be asked for
-        return self.request_in(entry, run=call.run, tool=call.effect.tool, action=call.action)
+        while True:
+            call = self._meant(tool, arguments, c4a_key, c4a_run)
+            state, _ = self.advance(call.run, call.action, call.head, partial(_rules.ask, call=call), durable=False)
+            if (
+                state.asked is not None
+            ):  # else somebody has done the action meanwhile, and another is the first that is not
+                return self.request_in(state.asked, run=call.run, tool=call.effect.tool, action=call.action)
 
     def pending(self, run: str | None = None, *, limit: int | None = None) -> list[ApprovalRequest]:
         """Open requests, newest first; of one run, or of all."""
@@ -108,17 +105,15 @@ class Approvals(Core):
     def approve_request(self, id: str, *, by: str | None = None, valid_for: float | None = None) -> Approval:
         """Say yes to a request by its id. Raises ApprovalDenied if it was denied, UsageError if there is no such request."""
         until, row = self._until(valid_for), self._request(id)
-        seen: list[State] = []
 
         def step(state: State) -> tuple[Note | None, None]:
-            seen[:] = [state]
             entry = self._asked(state, row)
             if state.no is not None and state.no.n > entry.n:
-                raise ApprovalDenied(**self._facts(row, state), by=state.no.data["by"], reason=state.no.data["reason"])
+                raise ApprovalDenied(**_facts(row, state), by=state.no.data["by"], reason=state.no.data["reason"])
             return _rules.approve(state, _arguments_of(entry.data), by=by, until=until), None
 
-        self.advance(row.run, row.action, _no_head, step, durable=True)
-        return Approval(row.run, self._facts(row, seen[0])["tool"], row.action, by, until)
+        state, _ = self.advance(row.run, row.action, dict, step, durable=True)
+        return Approval(**_facts(row, state), by=by, until=until)
 
     def deny_request(self, id: str, *, by: str | None = None, reason: str | None = None) -> None:
         """Say no to a request by its id. What is done stays done: UsageError says so."""
@@ -132,7 +127,7 @@ class Approvals(Core):
             already = state.no is not None and state.no.n > entry.n and state.asked is None
             return None if already else _rules.deny(state, by=by, reason=reason), None
 
-        self.advance(row.run, row.action, _no_head, step, durable=True)
+        self.advance(row.run, row.action, dict, step, durable=True)
 
     def resolve(
         self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = ""
@@ -198,15 +193,10 @@ class Approvals(Core):
         msg = f"Request {row.id} is not in the ledger's entries. Type `call4agents verify`."
         raise UsageError(msg)
 
-    @staticmethod
-    def _facts(row: RequestRow, state: State) -> dict[str, Any]:
-        return {"run": row.run, "tool": state.head.data["tool"] if state.head else "", "action": row.action}
+
+def _facts(row: RequestRow, state: State) -> dict[str, Any]:
+    return {"run": row.run, "tool": state.head.data["tool"] if state.head else "", "action": row.action}
 
 
 def _arguments_of(data: dict[str, Any]) -> dict[str, Any]:
     return {name: data[name] for name in ("args", "digest", "loose") if name in data}
-
-
-def _no_head() -> dict[str, Any]:
-    msg = "a decision by id is about an action that has entries"
-    raise AssertionError(msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 from contextvars import copy_context
@@ -41,7 +42,8 @@ async def aperform(
         await off_loop(ledger, lambda: ledger.withdraw(found, cause))
         raise
     except GeneratorExit as closing:
-        ledger.executor().submit(ledger.fail, found, closing).result(CLOSING)
+        with contextlib.suppress(TimeoutError):  # it is written as soon as the disk allows
+            ledger.executor().submit(ledger.fail, found, closing).result(CLOSING)
         raise
     except BaseException as raised:
         await off_loop(ledger, functools.partial(ledger.fail, found, raised))
@@ -86,7 +88,7 @@ async def _landed(flight: Flight, seconds: float) -> None:
     loop, landed = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # its loop was closed
             loop.call_soon_threadsafe(landed.set)
 
     flight.watch(wake)

@@ -69,7 +69,9 @@ class Binder:
         if not (kwargs.keys() <= self._by_name) or not found.keys().isdisjoint(kwargs):
             return self._bind_slowly(args, kwargs)
         found = {**self._defaults, **found, **kwargs}
-        return found if len(found) == len(self.names) else self._bind_slowly(args, kwargs)
+        if len(found) != len(self.names):
+            return self._bind_slowly(args, kwargs)
+        return {name: found[name] for name in self.names}  # in their order, however the call spells them
 
     def _bind_slowly(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         bound = self.signature.bind(*args, **kwargs)

@@ -46,6 +46,9 @@ def _checked_name(function: Callable[..., Any], name: str | None) -> str:
     if not callable(function):
         msg = f"effect() decorates functions, and {function!r} is none."
         raise UsageError(msg)
+    if isinstance(function, staticmethod):  # what it hides, an async function for one, nobody would see
+        msg = f"{function!r} is a static method already: put @staticmethod above @effect."
+        raise UsageError(msg)
     if name is None:
         name = tool_name(function)
         if name.endswith("<lambda>"):

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _WORKERS = 16
+_MOST_CHECKED = 5_000
 _open_ledgers: weakref.WeakSet[Core] = weakref.WeakSet()
+_load = json.JSONDecoder().raw_decode
 _dump = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -73,11 +75,29 @@ class Flight:
             wake()
 
 
+class Checked(NamedTuple):
+    """Entries of an action whose MACs were checked, or made, by this process, and the state that they give."""
+
+    entries: tuple[tuple[bytes, bytes], ...]
+    state: State
+
+    def still(self, rows: list[Row]) -> bool:
+        """Whether these rows are the same entries, to the byte."""
+        return len(rows) == len(self.entries) and all(
+            (row.body, row.mac) == entry and row.n == n
+            for n, (row, entry) in enumerate(zip(rows, self.entries, strict=True), 1)
+        )
+
+
 class Attempt(NamedTuple):
-    """One try at an action that this process holds: its intent is durable as entry ``n``."""
+    """One try at an action that this process holds: its intent is durable as entry ``n``.
+
+    ``state`` is how the action stood after it; None where it is not sure that the intent reached the ledger.
+    """
 
     call: Call
     n: int
+    state: State | None
 
 
 class Known(NamedTuple):
@@ -110,6 +130,7 @@ class Core:
         self.ledger_id = keyring.ledger_id
         self._guard = threading.Lock()
         self._flights: dict[str, Flight] = {}
+        self._checked: dict[str, Checked] = {}  # by action; what was read again and is the same needs no second check
         self._questions: dict[str, Flight] = {}  # actions whose reconcile= is being asked
         self._unended = False  # an attempt of this process has no end on record
         self._executor: ThreadPoolExecutor | None = None
@@ -119,8 +140,19 @@ class Core:
     # ---- streams ------------------------------------------------------------------------------------------------
 
     def state(self, run: str, action: str) -> State:
-        """The state of an action, every entry checked. Raises LedgerTampered."""
-        return self.folded(run, action, self.store.read(run, action))
+        """The state of an action, every entry checked. Raises LedgerTampered. Whoever changes it does so by `append`."""
+        rows = self.store.read(run, action)
+        known = self._checked.get(action)
+        if known is not None and known.still(rows):
+            return known.state
+        state = self.folded(run, action, rows)
+        self._keep(action, Checked(tuple((row.body, row.mac) for row in rows), state))
+        return state
+
+    def _keep(self, action: str, checked: Checked) -> None:
+        if len(self._checked) > _MOST_CHECKED:
+            self._checked.clear()
+        self._checked[action] = checked
 
     def folded(self, run: str, action: str, rows: Iterable[Row]) -> State:
         """The state that the rows of one action give."""
@@ -144,7 +176,7 @@ class Core:
                 n=row.n,
                 why="its MAC does not fit" if known else "it was signed with a secret that is not at hand",
             )
-        data = json.loads(row.body)
+        data = _load(row.body.decode("ascii"))[0]
         return Entry(row.n, data["kind"], data["at"], data, row.mac)
 
     def advance(
@@ -155,14 +187,20 @@ class Core:
         step: Callable[[State], tuple[Note | None, T]],
         *,
         durable: bool,
-    ) -> T:
-        """Let a rule decide on the newest state and write what it says; if somebody else was faster, let it decide anew."""
+    ) -> tuple[State, T]:
+        """Let a rule decide on the newest state and write what it says; if somebody else was faster, let it decide anew.
+
+        The state after it, and the rule's answer.
+        """
         while True:
             state = self.state(run, action)
             now = self.store.now()
             note, answer = step(state)
-            if note is None or self.append(run, action, head, state, note, now, durable=durable):
-                return answer
+            if note is None:
+                return state, answer
+            after = self.append(run, action, head, state, note, now, durable=durable)
+            if after is not None:
+                return after, answer
 
     def append(
         self,
@@ -174,8 +212,8 @@ class Core:
         now: float,
         *,
         durable: bool,
-    ) -> bool:
-        """Write a note as the next entry after ``state``; False if somebody else wrote one. The state takes the entry."""
+    ) -> State | None:
+        """Write a note as the next entry after ``state``: the state after it, or None if somebody else wrote one."""
         n = state.last + 1
         data: dict[str, Any] = {"v": _keys.FORMAT, "kind": note.kind, "at": now}
         if n == 1:
@@ -183,13 +221,21 @@ class Core:
         data |= note.data
         body = _dump(data).encode("ascii")
         mac = self.keyring.sign(run, action, n, state.mac, body)
-        asked = state.asked
-        state.take(Entry(n, note.kind, now, data, mac))
-        assert state.head is not None
-        draft = Draft(
-            run, action, n, body, mac, state.head.data["tool"], state.name, _requests_changed(action, asked, state)
-        )
-        return self.store.append((draft,), durable=durable)
+        after = state.followed_by(Entry(n, note.kind, now, data, mac))
+        assert after.head is not None
+        requests = _requests_changed(action, state.asked, after)
+        draft = Draft(run, action, n, body, mac, after.head.data["tool"], after.name, requests)
+        if not self.store.append((draft,), durable=durable):
+            return None
+        self._remember(action, state, after, (body, mac))
+        return after
+
+    def _remember(self, action: str, before: State, after: State, entry: tuple[bytes, bytes]) -> None:
+        known = self._checked.get(action)
+        if before.last == 0:
+            self._keep(action, Checked((entry,), after))
+        elif known is not None and known.state is before:
+            self._keep(action, Checked((*known.entries, entry), after))
 
     # ---- attempts -----------------------------------------------------------------------------------------------
 
@@ -198,16 +244,22 @@ class Core:
         while True:
             state = self.state(call.run, call.action)
             now = self.store.now()
-            call.owner = self.owner()
-            note, verdict = _rules.begin(
-                state, call, now=now, owner=self.owner_status(call.action, state), resend=resend
-            )
+            if not state.finished:
+                call.owner = self.owner()
+            owner = self.owner_status(call.action, state)
+            note, verdict = _rules.begin(state, call, now=now, owner=owner, resend=resend)
             if isinstance(verdict, _rules.Begun):
                 assert note is not None
                 begun = self._take_off(call, state, note, now)
                 if begun is not None:
                     return begun
-            elif note is None or self.append(call.run, call.action, call.head, state, note, now, durable=False):
+            elif note is not None:
+                after = self.append(call.run, call.action, call.head, state, note, now, durable=False)
+                if after is not None:
+                    return self._answer(call, after, verdict)
+            elif isinstance(verdict, _rules.Doubt) and self.state(call.run, call.action).last != state.last:
+                continue  # its owner has written the end, and has left, between the two looks
+            else:
                 return self._answer(call, state, verdict)
 
     def _take_off(self, call: Call, state: State, note: Note, now: float) -> Attempt | Held | None:
@@ -220,19 +272,18 @@ class Core:
                 self._flights[call.action] = Flight(threading.Lock())
         if other is not None:
             return Held(self._running(call, now), other)
-        n = state.last + 1
-        written = False
         try:
-            written = self.append(call.run, call.action, call.head, state, note, now, durable=True)
-        except BaseException as error:
+            after = self.append(call.run, call.action, call.head, state, note, now, durable=True)
+        except LedgerError:
             self._land(call.action)
-            if not isinstance(error, LedgerError):  # interrupted, perhaps after the commit: the tool did not start
-                self.withdraw(Attempt(call, n), "the call was interrupted before the tool started")
             raise
-        if not written:
+        except BaseException:  # interrupted, perhaps after the commit: the tool did not start
+            self.withdraw(Attempt(call, state.last + 1, None), "the call was interrupted before the tool started")
+            raise
+        if after is None:
             self._land(call.action)
             return None
-        return Attempt(call, n)
+        return Attempt(call, after.last, after)
 
     def finish(self, attempt: Attempt, value: Any) -> None:
         """The tool returned. Raises ResultNotRecorded, which carries the result, if that cannot be written."""
@@ -289,6 +340,8 @@ class Core:
 
     def _end(self, attempt: Attempt, kind: Literal["result", "failed", "not-done"], data: dict[str, Any]) -> None:
         call = attempt.call
+        if call.owner != self._owner:  # a forked child has come back out of the tool: the attempt is its parent's
+            return
 
         def step(state: State) -> tuple[Note | None, None]:
             if state.last < attempt.n:  # an intent that did not reach the ledger has no end
@@ -296,12 +349,23 @@ class Core:
             return _rules.end(state, attempt.n, kind, data), None
 
         try:
-            self.advance(call.run, call.action, call.head, step, durable=False)
+            if not self._written_at_once(attempt, kind, data):
+                self.advance(call.run, call.action, call.head, step, durable=False)
         except BaseException:
             self._unended = True
             raise
         finally:
             self._land(call.action)
+
+    def _written_at_once(
+        self, attempt: Attempt, kind: Literal["result", "failed", "not-done"], data: dict[str, Any]
+    ) -> bool:
+        """The end, written without reading again: as a rule nobody writes between intent and end."""
+        call, state = attempt.call, attempt.state
+        if state is None:
+            return False
+        note = _rules.end(state, attempt.n, kind, data)
+        return self.append(call.run, call.action, call.head, state, note, self.store.now(), durable=False) is not None
 
     def _land(self, action: str) -> None:
         with self._guard:
@@ -310,11 +374,21 @@ class Core:
             flight.land()
 
     def settle(
-        self, run: str, action: str, outcome: object, how: dict[str, Any], *, attempt: int | None = None
+        self,
+        run: str,
+        action: str,
+        outcome: object,
+        how: dict[str, Any],
+        *,
+        attempt: int | None = None,
+        call: Call | None = None,
     ) -> _rules.Running | _rules.Settled | None:
-        """Write an answer to a doubt; None if it was written. With ``attempt`` the answer is about that one only."""
+        """Write an answer to a doubt; None if it was written. With ``attempt`` the answer is about that one only. ``call``: the one that
+        asked, whose effect may have an encode=.
+        """
         if isinstance(outcome, Happened):
-            data = {"outcome": "happened", "result": _stored.stored(outcome.result), **how}
+            result = _result(call, outcome.result) if call is not None else {"result": _stored.stored(outcome.result)}
+            data = {"outcome": "happened", **result, **how}
         elif isinstance(outcome, DidNotHappen):
             data = {"outcome": "did-not-happen", **how}
         else:
@@ -324,7 +398,7 @@ class Core:
         def step(state: State) -> tuple[Note | None, _rules.Running | _rules.Settled | None]:
             return _rules.resolve(state, self.owner_status(action, state), data, attempt)
 
-        return self.advance(run, action, dict, step, durable=True)
+        return self.advance(run, action, dict, step, durable=True)[1]
 
     def mean_first_open(self, call: Call) -> None:
         """Let a call or a decision mean the first action of its arguments that is not done. All before it are done, so halving finds it."""

@@ -109,9 +109,11 @@ def _again(state: State, call: Asking, now: float, owner: OwnerStatus, resend: b
     if isinstance(doubt, Running):
         return None, doubt
     if resend and doubt.askable and in_window(state, call.idempotent_for, now) and state.no is None:
-        yes = state.held if call.needs_yes else None
-        if not call.needs_yes or (yes is not None and _covers(yes, call, now)):
-            return _intent(state, call, yes)
+        if not call.needs_yes:
+            return _intent(state, call, None)
+        for yes in (state.held, state.yes.get(call.digest)):  # the one that was used still holds; else one given since
+            if yes is not None and _covers(yes, call, now):
+                return _intent(state, call, yes)
     return None, doubt
 
 

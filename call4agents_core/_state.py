@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ Stage = Literal["none", "started", "in-doubt", "not-done", "done", "undone", "ar
 
 
 class State:
-    """How one action stands. Made by `fold`; the rules read it and never change it."""
+    """How one action stands. Made by `fold`; the rules read it, and nothing changes it once it is made."""
 
     __slots__ = (
         "asked",
@@ -65,8 +66,15 @@ class State:
         """Whether a later ordinal may be taken: the action is done, whatever became of it since."""
         return self.stage in ("done", "undone", "archived")
 
+    def followed_by(self, entry: Entry) -> State:
+        """The state after one more entry; this one stays as it is, since other threads may be reading it."""
+        after = copy(self)
+        after.yes, after.requests = dict(self.yes), list(self.requests)
+        after.take(entry)
+        return after
+
     def take(self, entry: Entry) -> None:
-        """Let one more entry speak."""
+        """Let one more entry speak, while the state is being made."""
         self.last, self.mac = entry.n, entry.mac
         if self.head is None:
             self.head = entry

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from call4agents_core._ledger import Attempt, Core, Doubtful, Flight, Held, Known
 from call4agents_core._outcomes import DidNotHappen, Happened
 from call4agents_core._scope import enclosing_attempts, inside
-from call4agents_core.errors import EffectRunning
+from call4agents_core.errors import EffectRunning, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: How often another process's attempt is looked at, in seconds: soon at first, then less and less.
 _FIRST_LOOK, _LAST_LOOK = 0.005, 0.1
+
+
+Begin = Attempt | Known | Held | Doubtful
 
 
 class Do(NamedTuple):
@@ -46,15 +49,19 @@ class Ask(NamedTuple):
     question: Callable[[], Any]
 
 
-def steps(ledger: Core, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt | Known]:
-    """From the call to the start of its tool (an Attempt), or to the recorded result (Known). Raises the refusals."""
+def steps(ledger: Core, call: Call, found: Begin | None = None) -> Generator[Do | Wait | Ask, Any, Attempt | Known]:
+    """From the call to the start of its tool (an Attempt), or to the recorded result (Known). Raises the refusals.
+
+    ``found``: what a first try gave, where one was made.
+    """
     if call.repeat == "run":
         yield Do(lambda: ledger.mean_first_open(call))
     _refuse_own_body(ledger, call)
     options = call.effect.options
     until, look, resend = time.monotonic() + options.wait, _FIRST_LOOK, options.reconcile is None
     while True:
-        found = yield Do(partial(ledger.begin, call, resend=resend))
+        if found is None:
+            found = yield Do(partial(ledger.begin, call, resend=resend))
         if isinstance(found, (Attempt, Known)):
             return found
         if isinstance(found, Held):
@@ -67,6 +74,7 @@ def steps(ledger: Core, call: Call) -> Generator[Do | Wait | Ask, Any, Attempt |
             resend = not (yield from _reconcile(ledger, call, found))
         else:
             raise found.error
+        found = None
 
 
 def _refuse_own_body(ledger: Core, call: Call) -> None:
@@ -100,7 +108,12 @@ def _reconcile(ledger: Core, call: Call, doubt: Doubtful) -> Generator[Do | Wait
             return False
         yield Do(
             lambda: ledger.settle(
-                call.run, call.action, answer, {"by": None, "note": "", "via": "reconcile"}, attempt=doubt.attempt
+                call.run,
+                call.action,
+                answer,
+                {"by": None, "note": "", "via": "reconcile"},
+                attempt=doubt.attempt,
+                call=call,
             )
         )
         return True
@@ -112,12 +125,16 @@ def perform(ledger: Core, call: Call, body: Callable[[], Any], *, pauses: tuple[
     """Run the body of a call at most once, or return what is recorded. ``pauses``: what a framework raises to pause the
     tool and call it again, which is no failure: the attempt counts as not made.
     """
-    found = drive(steps(ledger, call))
+    found: Begin | None = None
+    if call.repeat != "run" and not enclosing_attempts():  # the usual call needs no steps
+        found = ledger.begin(call, resend=call.effect.options.reconcile is None)
+    if not isinstance(found, (Attempt, Known)):
+        found = drive(steps(ledger, call, found))
     if isinstance(found, Known):
         return found.value
     try:
         with inside(found):
-            value = body()
+            value = _not_a_coroutine(call, body())
     except pauses as signal:
         ledger.withdraw(found, f"it paused: {type(signal).__name__}")
         raise
@@ -125,6 +142,15 @@ def perform(ledger: Core, call: Call, body: Callable[[], Any], *, pauses: tuple[
         ledger.fail(found, error)
         raise
     ledger.finish(found, value)
+    return value
+
+
+def _not_a_coroutine(call: Call, value: Any) -> Any:
+    """A coroutine for a result means that the tool has only begun; to call that done would lose the action."""
+    if inspect.iscoroutine(value):
+        value.close()
+        msg = f"{call.effect.tool} returned a coroutine, which was closed and did not run. Let @effect decorate the async function itself, or a wrapper that is async too."
+        raise UsageError(msg)
     return value
 
 

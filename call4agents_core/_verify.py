@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from call4agents_core import _keys
 from call4agents_core._ledger import Core
 from call4agents_core.errors import LedgerTampered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from call4agents_core._state import State
     from call4agents_core._types import ActionRow, Row
 
 
@@ -35,19 +38,39 @@ class Verifying(Core):
             faults += self._faults_of(run, action, stream)
             if progress is not None and actions % 1000 == 0:
                 progress(entries)
+        faults += self._forged_requests()
         return Verified(entries, actions, tuple(faults))
 
-    def _faults_of(self, run: str, action: str, stream: list[Row]) -> Iterator[str]:
-        try:
-            state = self.folded(run, action, stream)
-        except LedgerTampered as error:
-            yield f"entry {error.n} of action {action[:12]} in run {run!r}: {error.why}"
-            return
+    def _faults_of(self, run: str, action: str, stream: list[Row]) -> list[str]:
+        while True:
+            try:
+                state = self.folded(run, action, stream)
+            except LedgerTampered as error:
+                return [f"entry {error.n} of action {action[:12]} in run {run!r}: {error.why}"]
+            faults = list(self._derived_faults(run, action, stream, state))
+            newer = self.store.read(run, action) if faults else stream
+            if len(newer) <= len(stream):
+                return faults
+            stream = newer  # the ledger is in use: the derived rows were of a later moment than the entries
+
+    def _derived_faults(self, run: str, action: str, stream: list[Row], state: State) -> Iterator[str]:
         derived = next(iter(self.store.actions(first=stream[0].seq)), None)
         tool = state.head.data["tool"] if state.head is not None else ""
         wanted = (stream[-1].seq, tool, state.name)
         if derived is None or (derived.last, derived.tool, derived.state) != wanted:
             yield f"the derived row of action {action[:12]} ({tool}) in run {run!r} says {_told(derived)}, and its entries say {state.name}"
+        for entry in state.requests:
+            id = _keys.request_id(action, entry.n)  # noqa: A001 - as the store names it
+            row = next(iter(self.store.requests(id=id)), None)
+            if row is None or (row.run, row.action, row.open) != (run, action, entry is state.asked):
+                yield f"the derived row of request {id} ({tool}) in run {run!r} disagrees with its entries"
+
+    def _forged_requests(self) -> Iterator[str]:
+        for row in self.store.requests():
+            with contextlib.suppress(LedgerTampered):  # named already
+                known = self.state(row.run, row.action).requests
+                if row.id not in {_keys.request_id(row.action, entry.n) for entry in known}:
+                    yield f"no entry of run {row.run!r} opened the request {row.id}"
 
 
 def _told(derived: ActionRow | None) -> str:

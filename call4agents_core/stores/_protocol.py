@@ -57,7 +57,7 @@ class Store(Protocol):
         ...
 
     def runs(self, *, limit: int | None = None) -> list[RunRow]:
-        """Runs of the derived table, the one with the newest entry first."""
+        """Runs of the derived table, the one that began last first."""
         ...
 
     def requests(self, *, id: str | None = None, run: str | None = None, limit: int | None = None) -> list[RequestRow]:

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from call4agents_core._types import StateName
 
 _STREAM = "SELECT seq, n, body, mac FROM c4a_entries WHERE run = ? AND action = ? ORDER BY n"
-_RUNS = "SELECT run, first, last, actions FROM c4a_runs ORDER BY last DESC LIMIT ?"
+_RUNS = """
+SELECT r.run, r.first, max(e.seq), count(*) FILTER (WHERE e.n = 1)
+FROM (SELECT first, run FROM c4a_runs ORDER BY first DESC LIMIT ?) r JOIN c4a_entries e ON e.run = r.run GROUP BY r.first ORDER BY r.first DESC
+"""
+_WRONG_RUNS = """
+SELECT e.run FROM (SELECT run, min(seq) AS first FROM c4a_entries GROUP BY run) e LEFT JOIN c4a_runs r ON r.run = e.run
+WHERE r.first IS NOT e.first LIMIT 100
+"""
 _ORPHANS = "SELECT first, tool FROM c4a_actions a WHERE NOT EXISTS (SELECT 1 FROM c4a_entries e WHERE e.seq = a.first AND e.n = 1) LIMIT 100"
 _GAPS = """
 SELECT seq, (SELECT min(later.seq) FROM c4a_entries later WHERE later.seq > e.seq) FROM c4a_entries e
@@ -43,10 +50,8 @@ class Reader:
 
     def stream(self, run: str, action: str) -> list[Row]:
         """`Store.read`."""
-        return [
-            Row(seq, run, action, n, body, mac)
-            for seq, n, body, mac in self.select(_STREAM, (run, bytes.fromhex(action)))
-        ]
+        found = self.select(_STREAM, (run, bytes.fromhex(action)))
+        return [Row(seq, run, action, n, body, mac) for seq, n, body, mac in found]
 
     def scan(self, run: str | None, by_action: bool, timeout: float) -> Iterator[Row]:
         """`Store.scan`. A long read has a connection of its own, so that it holds nobody up."""
@@ -54,9 +59,11 @@ class Reader:
         sql = f"SELECT seq, run, action, n, body, mac FROM c4a_entries {where} ORDER BY {order}"
         own = self._location != ":memory:"
         connection = connect(self._location, read_only=True, timeout=timeout) if own else self.connection
+        if own:
+            connection.text_factory = _text
         try:
             for seq, name, action, n, body, mac in connection.execute(sql, () if run is None else (run,)):
-                yield Row(seq, name, bytes(action).hex(), n, bytes(body), bytes(mac))
+                yield Row(seq, _text(name), _bytes(action).hex(), n, _bytes(body), _bytes(mac))
         except sqlite3.Error as error:
             raise translated(error, self._location) from error
         finally:
@@ -108,6 +115,8 @@ class Reader:
             if text != "ok":
                 yield f"the database is damaged: {text}"
         yield from self._gaps()
+        for (run,) in self.select(_WRONG_RUNS):
+            yield f"the derived row of run {run!r} does not fit its entries"
         for first, tool in self.select(_ORPHANS):
             yield f"the action of {tool} that began with entry {first} is gone"
 
@@ -130,6 +139,15 @@ class Reader:
             refuse, warn = _mounts.judge_here(Path(self._location))
             facts |= {"bytes": str(os.path.getsize(self._location)), "place": refuse or warn or "a local disk"}
         return facts
+
+
+def _bytes(value: object) -> bytes:
+    """What a column holds, as bytes: raw SQL can leave any type there, and the MAC is to judge it."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _missing(first: int, last: int) -> str:

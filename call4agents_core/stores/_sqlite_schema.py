@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: c4a_entries is the ledger: nothing in it is ever changed. The other tables are derived from it.
-#: An action's row in c4a_actions is found by ``first``, the number of its entry 1.
+#: An action's row in c4a_actions is found by ``first``, the number of its entry 1; so is a run's in c4a_runs.
 _SCHEMA = """
 CREATE TABLE c4a_meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE c4a_entries (
@@ -26,8 +26,7 @@ CREATE TABLE c4a_entries (
 );
 CREATE TABLE c4a_actions (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, tool TEXT NOT NULL, state TEXT NOT NULL);
 CREATE INDEX c4a_actions_open ON c4a_actions (state, first) WHERE state <> 'done';
-CREATE TABLE c4a_runs (run TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, actions INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX c4a_runs_last ON c4a_runs (last);
+CREATE TABLE c4a_runs (first INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE);
 CREATE TABLE c4a_requests (id TEXT PRIMARY KEY, first INTEGER NOT NULL, seq INTEGER NOT NULL, open INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX c4a_requests_open ON c4a_requests (seq) WHERE open;
 CREATE TRIGGER c4a_entries_never_changed BEFORE UPDATE ON c4a_entries BEGIN SELECT RAISE(ABORT, 'c4a: an entry is never changed'); END;
@@ -114,15 +113,18 @@ def read_meta(connection: sqlite3.Connection, location: str, *, beside: bool) ->
                 "Give the ledger a file of its own; this one was not touched.",
             )
         return None
-    values = {str(name): bytes(value) for name, value in connection.execute("SELECT name, value FROM c4a_meta")}
-    number = int(values["format"])
+    values = dict(connection.execute("SELECT name, value FROM c4a_meta"))
+    try:
+        number, ledger_id, key_id = int(values["format"]), bytes(values["ledger_id"]), bytes(values["key_id"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(location, "what it says of itself is damaged", "Go on from a backup.") from error
     if number > FORMAT:
         raise LedgerTooNew(
             location,
             f"it has format {number}, and this version reads up to {FORMAT}",
             "Install a newer call4agents-core; the file was not touched.",
         )
-    return Meta(number, values["ledger_id"], values["key_id"])
+    return Meta(number, ledger_id, key_id)
 
 
 def create(

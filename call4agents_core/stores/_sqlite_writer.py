@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 #: Longest time that a result waits for its sync, in seconds; the design promises one second.
 SYNC_WITHIN = 0.5
 
+_MOST_RUNS = 10_000
+
 _INSERT_ENTRY = "INSERT INTO c4a_entries (run, action, n, body, mac) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_INSERT_ACTION = "INSERT INTO c4a_actions (first, last, tool, state) VALUES (?1, ?1, ?2, ?3)"
+_INSERT_ACTION = "INSERT INTO c4a_actions (first, last, tool, state) VALUES (?, ?, ?, ?)"
 _UPDATE_ACTION = "UPDATE c4a_actions SET last = ?, state = ? WHERE first = (SELECT seq FROM c4a_entries WHERE run = ? AND action = ? AND n = 1)"
-_NEW_IN_RUN = "INSERT INTO c4a_runs (run, first, last, actions) VALUES (?1, ?2, ?2, 1) ON CONFLICT (run) DO UPDATE SET last = excluded.last, actions = actions + 1"
-_MORE_IN_RUN = "UPDATE c4a_runs SET last = ? WHERE run = ?"
+_INSERT_RUN = "INSERT INTO c4a_runs (first, run) VALUES (?, ?) ON CONFLICT DO NOTHING"
 _UPSERT_REQUEST = (
-    "INSERT INTO c4a_requests (id, first, seq, open) SELECT ?1, seq, ?2, ?3 FROM c4a_entries WHERE run = ?4 AND action = ?5 AND n = 1 "
+    "INSERT INTO c4a_requests (id, first, seq, open) SELECT ?, seq, ?, ? FROM c4a_entries WHERE run = ? AND action = ? AND n = 1 "
     "ON CONFLICT (id) DO UPDATE SET open = excluded.open"
 )
 
@@ -64,6 +65,7 @@ class Writer:
         self.connection, self.lock = connection, lock
         self._location, self._timeout, self._check = location, timeout, check
         self._queue: deque[_Ticket] = deque()
+        self._runs: set[str] = set()
         self._full = True
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA busy_timeout = 0")  # `_take_the_file` waits more fairly
@@ -75,10 +77,22 @@ class Writer:
         """`Store.append`."""
         ticket = _Ticket(drafts, durable)
         self._queue.append(ticket)
-        with self.lock:
-            if not ticket.settled:
-                self._commit(self._waiting())
+        try:
+            with self.lock:
+                if not ticket.settled:
+                    self._commit(self._waiting())
+        except BaseException:
+            self._take_back(ticket)
+            raise
         return ticket.answer()
+
+    def _take_back(self, ticket: _Ticket) -> None:
+        """Its caller was interrupted: nobody writes it from now on, or it is written before the caller goes on."""
+        try:
+            self._queue.remove(ticket)
+        except ValueError:
+            with self.lock:
+                pass
 
     def _waiting(self) -> list[_Ticket]:
         batch: list[_Ticket] = []
@@ -112,11 +126,18 @@ class Writer:
         for ticket in batch:
             ticket.written = self._insert_all(ticket.drafts)
         self.connection.execute("COMMIT")
+        self._remember(batch)
         self._check()
         if durable:
             self._unsynced.clear()
         elif not self._unsynced.is_set():
             self._sync_soon()
+
+    def _remember(self, batch: list[_Ticket]) -> None:
+        """Runs that surely have their row: most actions are not the first of their run."""
+        if len(self._runs) > _MOST_RUNS:
+            self._runs.clear()
+        self._runs.update(draft.run for ticket in batch if ticket.written for draft in ticket.drafts)
 
     def _sync_mode(self, *, full: bool) -> None:
         if full is not self._full:
@@ -154,11 +175,11 @@ class Writer:
             return False
         seq = cursor.lastrowid
         if draft.n == 1:
-            execute(_INSERT_ACTION, (seq, draft.tool, draft.state))
-            execute(_NEW_IN_RUN, (draft.run, seq))
+            execute(_INSERT_ACTION, (seq, seq, draft.tool, draft.state))
+            if draft.run not in self._runs:
+                execute(_INSERT_RUN, (seq, draft.run))
         else:
             execute(_UPDATE_ACTION, (seq, draft.state, draft.run, action))
-            execute(_MORE_IN_RUN, (seq, draft.run))
         for request in draft.requests:
             execute(_UPSERT_REQUEST, (request.id, seq, request.open, draft.run, action))
         return True

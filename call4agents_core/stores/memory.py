@@ -30,40 +30,37 @@ class MemoryStore:
         self.meta = Meta(FORMAT, ledger_id, new_key_id(ledger_id) if new_key_id is not None else bytes(KEY_ID_BYTES))
         self._lock = threading.Lock()
         self._rows: list[Row] = []  # in the order of writing; row i has seq i + 1
-        self._streams: dict[tuple[str, str], list[Row]] = {}
+        self._streams: dict[tuple[str, str], dict[int, Row]] = {}  # of each action by n
         self._actions: dict[tuple[str, str], ActionRow] = {}  # in the order of their first entries
         self._requests: dict[str, RequestRow] = {}  # in the order of the entries that opened them
         self._me, self._closed = f"memory-{secrets.token_hex(8)}", False
 
     def append(self, drafts: Sequence[Draft], *, durable: bool) -> bool:
-        """See `Store`. Entry n is written where n - 1 are: the place is taken where there are more."""
+        """See `Store`."""
+        places = {(draft.run, draft.action, draft.n) for draft in drafts}
         with self._lock:
             if self._closed:
                 raise LedgerError(self.location, "it was closed")
-            places = [(draft.run, draft.action, draft.n) for draft in drafts]
-            if len(set(places)) < len(places) or any(self._is_taken(*place) for place in places):
+            if len(places) < len(drafts) or any(n in self._streams.get((run, action), ()) for run, action, n in places):
                 return False
             for draft in drafts:
                 self._write(draft)
             return True
 
-    def _is_taken(self, run: str, action: str, n: int) -> bool:
-        return any(row.n == n for row in self._streams.get((run, action), ()))
-
     def _write(self, draft: Draft) -> None:
         row = Row(len(self._rows) + 1, draft.run, draft.action, draft.n, draft.body, draft.mac)
         self._rows.append(row)
         key = (draft.run, draft.action)
-        stream = self._streams.setdefault(key, [])
-        stream.append(row)
-        self._actions[key] = ActionRow(stream[0].seq, row.seq, *key, draft.tool, draft.state)
+        self._streams.setdefault(key, {})[draft.n] = row
+        known = self._actions.get(key)
+        self._actions[key] = ActionRow(known.first if known else row.seq, row.seq, *key, draft.tool, draft.state)
         for request in draft.requests:
             self._requests[request.id] = RequestRow(request.id, *key, request.open)
 
     def read(self, run: str, action: str) -> list[Row]:
         """See `Store`."""
         with self._lock:
-            return list(self._streams.get((run, action), ()))
+            return [row for _, row in sorted(self._streams.get((run, action), {}).items())]
 
     def scan(self, *, run: str | None = None, by_action: bool = False) -> Iterator[Row]:
         """See `Store`."""
