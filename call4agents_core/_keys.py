@@ -19,39 +19,42 @@ MAC_BYTES = KEY_ID_BYTES + 32
 
 
 def _joined(purpose: bytes, *parts: bytes) -> bytes:
-    return b"".join((purpose, b"\0", *(len(part).to_bytes(4, "big") + part for part in parts)))
+    found = [purpose]
+    for part in parts:
+        found += (len(part).to_bytes(4, "big"), part)
+    return b"".join(found)
 
 
 def key_id(secret: bytes, ledger_id: bytes) -> bytes:
     """Which secret a MAC was made with: names it, tells nothing of it."""
-    return hmac.digest(secret, _joined(b"c4a-key-id-1", ledger_id), "sha256")[:KEY_ID_BYTES]
+    return hmac.digest(secret, _joined(b"c4a-key-id-1\0", ledger_id), "sha256")[:KEY_ID_BYTES]
 
 
 def arguments_digest(ledger_id: bytes, encoded: bytes) -> bytes:
     """The strict digest of canonical arguments: what an approval covers, and the key of a call without c4a_key."""
-    return sha256(_joined(b"c4a-arguments-1", ledger_id, encoded)).digest()
+    return sha256(_joined(b"c4a-arguments-1\0", ledger_id, encoded)).digest()
 
 
 def given_key_digest(ledger_id: bytes, key: str) -> bytes:
     """The key of a call that was given one by c4a_key or key=."""
-    return sha256(_joined(b"c4a-given-key-1", ledger_id, key.encode("utf-8", "surrogatepass"))).digest()
+    return sha256(_joined(b"c4a-given-key-1\0", ledger_id, key.encode("utf-8", "surrogatepass"))).digest()
 
 
 def action_id(ledger_id: bytes, run: str, tool: str, key: bytes, ordinal: int) -> str:
     """The id of one (run, tool, key, ordinal): 32 hexadecimal digits."""
     return sha256(
-        _joined(b"c4a-action-1", ledger_id, run.encode(), tool.encode(), key, ordinal.to_bytes(8, "big"))
+        _joined(b"c4a-action-1\0", ledger_id, run.encode(), tool.encode(), key, ordinal.to_bytes(8, "big"))
     ).hexdigest()[:32]
 
 
 def idempotency_key(ledger_id: bytes, action: str) -> str:
     """The key for outside APIs: 44 characters, the same for every attempt, whatever the secret is by then."""
-    return "c4a-" + sha256(_joined(b"c4a-idempotency-1", ledger_id, bytes.fromhex(action))).hexdigest()[:40]
+    return "c4a-" + sha256(_joined(b"c4a-idempotency-1\0", ledger_id, bytes.fromhex(action))).hexdigest()[:40]
 
 
 def request_id(action: str, n: int) -> str:
     """The id of the request that entry ``n`` of an action opened: 16 hexadecimal digits."""
-    return sha256(_joined(b"c4a-request-1", bytes.fromhex(action), n.to_bytes(4, "big"))).hexdigest()[:16]
+    return sha256(_joined(b"c4a-request-1\0", bytes.fromhex(action), n.to_bytes(4, "big"))).hexdigest()[:16]
 
 
 class Keyring:

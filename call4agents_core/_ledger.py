@@ -269,7 +269,7 @@ class Core:
         with self._guard:
             other = self._flights.get(call.action)
             if other is None:
-                self._flights[call.action] = Flight(threading.Lock())
+                self._flights[call.action] = Flight(self._guard)
         if other is not None:
             return Held(self._running(call, now), other)
         try:
@@ -316,7 +316,7 @@ class Core:
         with self._guard:
             other = self._questions.get(action)
             if other is None:
-                self._questions[action] = Flight(threading.Lock())
+                self._questions[action] = Flight(self._guard)
         return other
 
     def asked(self, action: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -68,8 +67,11 @@ class State:
 
     def followed_by(self, entry: Entry) -> State:
         """The state after one more entry; this one stays as it is, since other threads may be reading it."""
-        after = copy(self)
-        after.yes, after.requests = dict(self.yes), list(self.requests)
+        after = State.__new__(State)
+        after.head, after.first_attempt = self.head, self.first_attempt
+        after.stage, after.attempt, after.failure, after.outcome = self.stage, self.attempt, self.failure, self.outcome
+        after.yes, after.held, after.no = dict(self.yes), self.held, self.no
+        after.asked, after.requests = self.asked, list(self.requests)
         after.take(entry)
         return after
 

@@ -33,6 +33,9 @@ CREATE TRIGGER c4a_entries_never_changed BEFORE UPDATE ON c4a_entries BEGIN SELE
 CREATE TRIGGER c4a_entries_never_deleted BEFORE DELETE ON c4a_entries BEGIN SELECT RAISE(ABORT, 'c4a: an entry is never deleted'); END;
 """
 
+_PAGE = 1024
+_CHECKPOINT_PAGES = 8_000
+
 _ADVICE = {
     sqlite3.SQLITE_FULL: (LedgerError, "the disk is full", "Nothing was written. Free some space and call again."),
     sqlite3.SQLITE_BUSY: (
@@ -81,6 +84,7 @@ def connect(path: str, *, read_only: bool, timeout: float) -> sqlite3.Connection
     address = f"file:{_quoted(path)}?mode={'ro' if read_only else 'rw'}" if path != ":memory:" else path
     connection = sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     return connection
 
 
@@ -161,7 +165,12 @@ def _statements(script: str) -> list[str]:
 
 
 def use_wal(connection: sqlite3.Connection, timeout: float) -> None:
-    """Switch to write-ahead logging. Where several processes do so at once SQLite refuses at once instead of waiting."""
+    """Switch to write-ahead logging. Where several processes do so at once SQLite refuses at once instead of waiting.
+
+    An entry dirties a few pages, each of which is written and synced whole: small ones are the faster ones. The size counts
+    for a file that is still empty.
+    """
+    connection.execute(f"PRAGMA page_size = {_PAGE}")
     until = time.monotonic() + timeout
     while True:
         try:

@@ -52,7 +52,7 @@ class _Ticket:
 
 
 class Writer:
-    """The one writing connection of a process. ``check`` is asked after each commit whether the file is still the one opened."""
+    """The one writing connection of a process. ``check`` is asked after each durable commit whether the file is still the one opened."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class Writer:
             ticket.written = self._insert_all(ticket.drafts)
         self.connection.execute("COMMIT")
         self._remember(batch)
-        self._check()
         if durable:
+            self._check()
             self._unsynced.clear()
         elif not self._unsynced.is_set():
             self._sync_soon()
