@@ -8,9 +8,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from langgraph.checkpoint.memory import InMemorySaver
+
 from call4agents_core import Ledger
 from call4agents_core.errors import UsageError
-from langgraph.checkpoint.memory import InMemorySaver
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver

@@ -6,11 +6,11 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
+from langchain_core.tools import BaseTool
+
 import call4agents_core as c4a
 from call4agents_core.errors import UsageError
 from call4agents_core.plugin import Effect, remember
-from langchain_core.tools import BaseTool
-
 from call4agents_langgraph._injected import injected
 from call4agents_langgraph._once import Asked, aonce, once
 
@@ -73,7 +73,9 @@ def effect(
     return lambda function: _decorated(function, name, options)
 
 
-def made_effect(function: Callable[..., Any], name: str | None, options: EffectOptions, context: Iterable[str]) -> Effect:
+def made_effect(
+    function: Callable[..., Any], name: str | None, options: EffectOptions, context: Iterable[str]
+) -> Effect:
     """The effect of a function; what LangGraph hands over (``context``) is left out of its key. Raises UsageError."""
     unknown = options.keys() - _DEFAULTS
     if unknown:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from typing import TYPE_CHECKING, Any
 
-from call4agents_core.errors import UsageError
-from call4agents_core.plugin import Effect, effect_of
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
+from call4agents_core.errors import UsageError
+from call4agents_core.plugin import effect_of
 from call4agents_langgraph._effect import made_effect
 from call4agents_langgraph._injected import injected
 from call4agents_langgraph._node import node
@@ -25,10 +24,12 @@ if TYPE_CHECKING:
 
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
+    from call4agents_core.plugin import Effect
+
     Parts = dict[str, Callable[..., Any]]
 
-#: ToolNode hands its ToolRuntime to a parameter of this name, whatever its annotation.
-_RUNTIME = "runtime"
+#: ToolNode and LangChain hand their own objects to parameters of these names, whatever the annotation.
+_HANDED_OVER = frozenset({"runtime", "callbacks", "run_manager"})
 
 
 def guarded_request(request: ToolCallRequest) -> ToolCallRequest:
@@ -70,19 +71,10 @@ def _is_effect(function: Callable[..., Any]) -> bool:
     return True
 
 
-_effects: weakref.WeakKeyDictionary[Callable[..., Any], dict[str, Effect]] = weakref.WeakKeyDictionary()
-
-
 def _effect_for(function: Callable[..., Any], name: str) -> Effect:
-    """The tool of the ledger: it is called as the model calls it. Made once for a function that lives as long as its tool."""
-    try:
-        known = _effects.setdefault(function, {})
-    except TypeError:  # a function that cannot be held weakly
-        known = {}
-    if name not in known:
-        context = injected(function).names | ({_RUNTIME} & inspect.signature(function).parameters.keys())
-        known[name] = made_effect(function, name, {}, context)
-    return known[name]
+    """The effect of a tool's function; in the ledger it is called as the model calls it."""
+    context = injected(function).names | (_HANDED_OVER & inspect.signature(function).parameters.keys())
+    return made_effect(function, name, {}, context)
 
 
 def _guarded(effect: Effect, function: Callable[..., Any], tool_call: str | None) -> Callable[..., Any]:

@@ -6,10 +6,10 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import call4agents_core as c4a
-from call4agents_core.errors import UsageError
 from langchain_core.runnables import Runnable
 
+import call4agents_core as c4a
+from call4agents_core.errors import UsageError
 from call4agents_langgraph._place import place_of
 from call4agents_langgraph.errors import refusals
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def node(function: F) -> F:
-    """Wrap the function of a node, so that calls of `@call4agents_core.effect` in it belong to the thread: ``add_node("pay", node(pay))``.
+    """Let calls of `@call4agents_core.effect` inside the function of a node belong to the thread.
 
-    Also for functions under ``@task`` and ``@entrypoint``; sync and async. What the core refuses in it leaves as the refusal of this
+    ``builder.add_node("pay", node(pay))``, also for functions under ``@task`` and ``@entrypoint``; sync and async. What the core refuses in it leaves as the refusal of this
     package, which LangGraph neither retries nor handles.
 
     :raises UsageError: it is no function; at the call, where there is no ledger or no thread.

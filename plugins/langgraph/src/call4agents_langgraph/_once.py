@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from call4agents_core.plugin import Call, aperform, perform
 from langgraph.errors import GraphDrained, GraphInterrupt
 
+from call4agents_core.plugin import Call, aperform, perform
 from call4agents_langgraph._place import Place, place_of
 from call4agents_langgraph._results import answering, detached
 from call4agents_langgraph.errors import refusals
@@ -61,9 +61,7 @@ def once(asked: Asked, body: Callable[[], Any]) -> Any:
     with refusals():
         place = asked.place()
         ledger = place.ready(asked.effect.tool)
-        found = perform(
-            ledger, asked.call(place, ledger), lambda: detached(body(), asked.tool_call), pauses=PAUSES
-        )
+        found = perform(ledger, asked.call(place, ledger), lambda: detached(body(), asked.tool_call), pauses=PAUSES)
         return answering(found, asked.tool_call)
 
 

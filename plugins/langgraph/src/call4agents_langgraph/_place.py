@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from langgraph.config import get_config
+
+import call4agents_core as c4a
 from call4agents_core import Ledger
 from call4agents_core.errors import NoActiveRun, UsageError
 from call4agents_core.plugin import current_ledger, current_run, default_ledger
-from langgraph.config import get_config
-
 from call4agents_langgraph._saver import LedgerSaver
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class Place(NamedTuple):
     run: str
     source: LedgerSaver | Ledger
     where: dict[str, Any]
-    levels: dict[str, str]  # checkpoints that the step began from, by namespace; none where none is saved before the end
+    levels: dict[
+        str, str
+    ]  # checkpoints that the step began from, by namespace; none where none is saved before the end
 
     def ready(self, tool: str) -> Ledger:
         """The ledger, once the checkpoint that the step began from is saved. Blocks; raises UsageError where it must not."""
@@ -89,7 +92,7 @@ def place_of(tool: str, tool_call: str | None = None) -> Place:
         if thread is None:
             msg = f'{tool} was called in a graph that runs without a thread. Invoke it with {{"configurable": {{"thread_id": …}}}}.'
             raise UsageError(msg)
-        return Place(str(thread), saver, where, levels)
+        return Place(c4a.run(str(thread)).id, saver, where, levels)
     run = current_run()
     if run is not None:
         return Place(run, current_ledger(tool), where, {})
@@ -101,7 +104,7 @@ def place_of(tool: str, tool_call: str | None = None) -> Place:
         )
         raise UsageError(msg)
     if thread is not None:
-        return Place(str(thread), ledger, where, {})
+        return Place(c4a.run(str(thread)).id, ledger, where, {})
     if config:
         msg = (
             f"{tool} was called in a graph that has neither a thread nor an open run. Compile it with a checkpointer and invoke it with "
@@ -137,8 +140,8 @@ def _where(config: Mapping[str, Any], tool_call: str | None) -> dict[str, Any]:
 def _levels(configurable: Mapping[str, Any]) -> dict[str, str]:
     if configurable.get(_DURABILITY) == "exit":
         return {}
-    levels = configurable.get("checkpoint_map") or {}
-    return {str(namespace): str(id) for namespace, id in levels.items() if id}
+    levels: Mapping[str, str | None] = configurable.get("checkpoint_map") or {}
+    return {namespace: checkpoint for namespace, checkpoint in levels.items() if checkpoint}
 
 
 def _is_on_a_loop() -> bool:

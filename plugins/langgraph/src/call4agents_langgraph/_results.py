@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from call4agents_core.plugin import register_type
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command, Send
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from call4agents_core.plugin import register_type
 
 #: Stands in a recorded result for the id of whatever call asks for it.
 THIS_CALL = "c4a:this-call"
@@ -29,22 +27,19 @@ def answering(result: Any, tool_call: str | None) -> Any:
 
 
 def _readdressed(result: Any, old: str, new: str) -> Any:
+    """The result with another id in the messages that answer ``old``; the very same object where there are none."""
     if isinstance(result, ToolMessage):
         return result.model_copy(update={"tool_call_id": new}) if result.tool_call_id == old else result
     if isinstance(result, Command):
-        update = _within(result.update, lambda part: _readdressed(part, old, new))
-        return result if update is result.update else dataclasses.replace(result, update=update)
-    if isinstance(result, list) and result and all(isinstance(part, (ToolMessage, Command)) for part in result):
-        return _within(result, lambda part: _readdressed(part, old, new))
+        command: Command[Any] = result
+        update = _readdressed(command.update, old, new)
+        return command if update is command.update else dataclasses.replace(command, update=update)
+    if isinstance(result, dict):
+        by_name: dict[Any, Any] = result
+        changed = {name: _readdressed(part, old, new) for name, part in by_name.items()}
+        return changed if any(changed[name] is not part for name, part in by_name.items()) else by_name
+    if isinstance(result, list):
+        parts: list[Any] = result
+        others = [_readdressed(part, old, new) for part in parts]
+        return others if any(other is not part for other, part in zip(others, parts, strict=True)) else parts
     return result
-
-
-def _within(container: Any, change: Callable[[Any], Any]) -> Any:
-    """The container with what its parts became; itself where none changed. Messages stand in the values of a state update, or in lists there."""
-    if isinstance(container, dict):
-        changed: Any = {name: _within(value, change) for name, value in container.items()}
-        return changed if any(changed[name] is not value for name, value in container.items()) else container
-    if isinstance(container, list):
-        parts = [change(part) if isinstance(part, (ToolMessage, Command)) else part for part in container]
-        return parts if any(new is not old for new, old in zip(parts, container, strict=True)) else container
-    return change(container) if isinstance(container, ToolMessage) else container

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from call4agents_core.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
@@ -35,9 +35,7 @@ class Checkpoint(NamedTuple):
 
     def config(self) -> RunnableConfig:
         """What a checkpointer finds it by."""
-        return {
-            "configurable": {"thread_id": self.thread, "checkpoint_ns": self.namespace, "checkpoint_id": self.id}
-        }
+        return {"configurable": {"thread_id": self.thread, "checkpoint_ns": self.namespace, "checkpoint_id": self.id}}
 
 
 class Saved:
@@ -63,7 +61,7 @@ class Saved:
             self._tell((_names(found.config)[0], found.checkpoint["id"]), None)
 
     @contextlib.contextmanager
-    def saving(self, config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Iterator[None]:
+    def saving(self, config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Generator[None]:
         """Around a put: afterwards the checkpoint is saved, or will not be."""
         thread, namespace = _names(config)
         with self._guard:
@@ -91,9 +89,9 @@ class Saved:
         """
         with self._guard:
             return [
-                Checkpoint(thread, namespace, id)
-                for namespace, id in levels.items()
-                if (thread, namespace) in self._graphs and (thread, id) not in self._ids
+                Checkpoint(thread, namespace, checkpoint)
+                for namespace, checkpoint in levels.items()
+                if (thread, namespace) in self._graphs and (thread, checkpoint) not in self._ids
             ]
 
     def wait(self, wanted: Checkpoint, look: Callable[[Checkpoint], bool], location: str) -> None:
@@ -124,7 +122,7 @@ class Saved:
             outcome.check(location)
 
     @contextlib.contextmanager
-    def _watched(self, wanted: Checkpoint, wake: Callable[[], object]) -> Iterator[_Outcome]:
+    def _watched(self, wanted: Checkpoint, wake: Callable[[], object]) -> Generator[_Outcome]:
         outcome, key = _Outcome(), (wanted.thread, wanted.id)
 
         def tell(error: BaseException | None) -> None:

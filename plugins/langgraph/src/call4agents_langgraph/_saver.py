@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from call4agents_core import Ledger
 from call4agents_core.errors import UsageError
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
 from call4agents_langgraph._database import ledger_beside, needs_the_loop
 from call4agents_langgraph._forwarding import shaped_like
 from call4agents_langgraph._saved import Saved
@@ -63,12 +63,19 @@ class LedgerSaver(BaseCheckpointSaver[Any]):
     _c4a_saver: BaseCheckpointSaver[Any]
     _c4a_companion: Companion
 
-    def __new__(cls, saver: BaseCheckpointSaver[Any], **options: Any) -> LedgerSaver:
+    def __new__(
+        cls,
+        saver: BaseCheckpointSaver[Any],
+        *,
+        ledger: Ledger | str | os.PathLike[str] | None = None,  # noqa: ARG004 - for __init__
+        scope: Scope = "thread",  # noqa: ARG004
+        secret: bytes | str | None = None,  # noqa: ARG004
+    ) -> Self:
         """Make an object of the class that is shaped like the checkpointer."""
         if isinstance(saver, LedgerSaver):
             msg = "This checkpointer is a LedgerSaver already; use it as it is."
             raise UsageError(msg)
-        if not isinstance(saver, BaseCheckpointSaver):
+        if not isinstance(cast("object", saver), BaseCheckpointSaver):
             msg = f"LedgerSaver wraps a checkpointer of LangGraph, and {saver!r} is none."
             raise UsageError(msg)
         return object.__new__(shaped_like(saver, cls, _SPECIAL))
@@ -111,7 +118,7 @@ class LedgerSaver(BaseCheckpointSaver[Any]):
     # ---- the same checkpointer ----------------------------------------------------------------------------------
 
     @property
-    def serde(self) -> SerializerProtocol:  # type: ignore[override]
+    def serde(self) -> SerializerProtocol:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The serializer of the checkpointer."""
         return self._c4a_saver.serde
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from langgraph.errors import GraphBubbleUp
+
 from call4agents_core import errors as core
 from call4agents_core.plugin import recast
-from langgraph.errors import GraphBubbleUp
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from call4agents_core.errors import *  # noqa: F403 - to a type checker the names mean the core's classes, which ours are too
 
 _OURS: dict[type[core.Call4AgentsError], type[core.Call4AgentsError]] = {}
 
