@@ -348,7 +348,7 @@ def in_doubt():
 
 def test_a_person_resolves_a_doubt_both_ways():
     """By the action's id or the beginning of it."""
-    pay, keys, action = in_doubt()
+    pay, _, action = in_doubt()
     c4a.resolve("r", action[:8].upper(), c4a.happened("by hand"), by="boss", note="seen at the bank")
     assert [pay(5), pay(5)] == ["by hand"] * 2
     with c4a.run("r2"):
