@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -38,13 +39,14 @@ class Parser(argparse.ArgumentParser):
     """argparse with plain complaints, suggestions for typos, and no abbreviated options."""
 
     def __init__(self, *, prog: str, description: str, usage: str | None = None, epilog: str | None = None) -> None:
+        layout = argparse.HelpFormatter if epilog is None else argparse.RawDescriptionHelpFormatter
         super().__init__(
             prog=prog,
             usage=usage,
             description=description,
             epilog=epilog,
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=lambda prog: layout(prog, width=_width()),
         )
 
     def parsed(self, words: list[str]) -> Options:
@@ -60,6 +62,14 @@ class Parser(argparse.ArgumentParser):
         end = "" if message.endswith((".", "?")) else "."
         complain(f"{message[:1].upper()}{message[1:]}{end} Type `{self.prog} --help`.")
         raise SystemExit(WRONG)
+
+
+def _width() -> int:
+    """How wide help may be. argparse would import shutil for it, and all that compresses, at each start of any command."""
+    try:
+        return int(os.environ.get("COLUMNS") or os.get_terminal_size().columns) - 2
+    except (OSError, ValueError):
+        return 98
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -75,8 +75,8 @@ def _list_actions(ledger: Ledger, options: Options) -> None:
         )
         return
     table(
-        ("began", "run", "action", "call", "state"),
-        ((local_time(one.began, "seconds"), one.run, one.action[:12], one.call, one.standing) for one in shown),
+        ("began", "run", "action", "state", "call"),
+        ((local_time(one.began, "seconds"), one.run, one.action[:12], one.standing, one.call) for one in shown),
     )
     _tell_of_more(options, found)
 
