@@ -133,7 +133,7 @@ class Call:
         except Unstable:
             lenient = self.given_key is not None and not approving
             return canonical(
-                {name: _stable(self.effect.tool, name, value, lenient) for name, value in self.arguments.items()}
+                {name: _stable(self.effect, name, value, lenient) for name, value in self.arguments.items()}
             )
 
     # ---- what rules ask and entries hold ------------------------------------------------------------------------
@@ -191,12 +191,13 @@ def _given_key(effect: Effect, key: str | None, values: dict[str, Any]) -> str |
     return checked_text(f"{effect.tool}: c4a_key", key)
 
 
-def _stable(tool: str, name: str, value: object, lenient: bool) -> object:
+def _stable(effect: Effect, name: str, value: object, lenient: bool) -> object:
     """The value; or a stand-in for one that has no stable bytes, where the call was given a key that stands for it."""
     try:
         canonical(value)
     except Unstable as error:
         if not lenient:
-            raise UnstableArgument(tool, name + error.path, error.why) from None
+            why = error.why if name in effect.options.redact else str(error)  # the path to it shows keys
+            raise UnstableArgument(effect.tool, name, why) from None
         return {"c4a: no stable bytes": tool_name(type(value))}
     return value

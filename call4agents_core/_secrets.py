@@ -47,15 +47,51 @@ class Secrets:
 
     def keyring(self, meta: Meta) -> Keyring:
         """The keys of an existing ledger. Raises SecretMissing or SecretMismatch; never makes a new secret for it."""
-        current, *older = [*([self._given] if self._given else self._kept()), *self._old]
-        if key_id(current, meta.ledger_id) != meta.key_id:
-            where = "The secret that was given" if self._given else f"The secret in {self._file}"
+        given = [self._given] if self._given is not None else []
+        found = [*(given or self._kept()), *self._old]
+        # A new secret may be at hand, beside the old one, before the ledger belongs to it: see `successor`.
+        right = [secret for secret in found if key_id(secret, meta.ledger_id) == meta.key_id]
+        if not right:
+            where = "the secret that was given" if given else f"the secret in {self._file}"
             raise SecretMismatch(
                 self._location,
-                f"{where[0].lower()}{where[1:]} is not the one that it belongs to",
+                f"{where} is not the one that it belongs to",
                 "Give the right one (secret= or C4A_SECRET); older ones go into old_secrets= or C4A_OLD_SECRETS.",
             )
-        return Keyring(meta.ledger_id, current, older)
+        return Keyring(meta.ledger_id, right[0], [secret for secret in found if secret is not right[0]])
+
+    def successor(self, meta: Meta) -> Keyring:
+        """The keys after a change of secret: the given one follows the old ones that were given with it; else a new one is made
+        and written down, with all before it, into the file.
+        """
+        if self._given is not None:
+            if meta.key_id not in {key_id(old, meta.ledger_id) for old in self._old}:
+                advice = "Give the new secret in C4A_SECRET and the one that it follows in C4A_OLD_SECRETS."
+                raise SecretMismatch(
+                    self._location, "none of the old secrets that were given is the one that it belongs to", advice
+                )
+            return Keyring(meta.ledger_id, self._given, self._old)
+        kept = self._kept()
+        if self._file is None:
+            self._fresh = secrets.token_bytes(32)
+            return Keyring(meta.ledger_id, self._fresh, kept)
+        new = secrets.token_bytes(32)
+        self._write(self._file, [new, *kept])
+        return Keyring(meta.ledger_id, new, [*kept, *self._old])
+
+    def copy_to(self, file: Path) -> None:
+        """Let a volume of the same ledger have the secrets that lie in our file. Given ones are never written down."""
+        if self._given is None and self._file is not None:
+            self._write(file, self._kept())
+
+    def _write(self, file: Path, found: list[bytes]) -> None:
+        try:
+            _write_whole(file, "".join(secret.hex() + "\n" for secret in found))
+        except OSError as error:
+            why = f"the folder for its secret cannot be written ({error})"
+            raise LedgerReadOnly(
+                self._location, why, "Name a location where this user may write, or give secret=."
+            ) from error
 
     def _kept(self) -> list[bytes]:
         """The secrets in the file, newest first."""
@@ -81,14 +117,7 @@ class Secrets:
         with contextlib.suppress(SecretMissing):
             return self._kept()[0]  # of a process that was killed while it made this ledger
         secret = secrets.token_bytes(32)
-        try:
-            _write_whole(self._file, secret.hex() + "\n")
-        except OSError as error:
-            raise LedgerReadOnly(
-                self._location,
-                f"the folder for its secret cannot be written ({error})",
-                "Name a location where this user may write, or give secret=.",
-            ) from error
+        self._write(self._file, [secret])
         return secret
 
 

@@ -65,6 +65,19 @@ class Note(NamedTuple):
     data: dict[str, Any]
 
 
+#: States that keep a run from being archived: somebody may still act or decide.
+OPEN_STATES: tuple[StateName, ...] = ("started", "in-doubt", "waiting", "approved")
+
+
+class Stone(NamedTuple):
+    """What an archived action leaves behind: entry 1 of its stream, in the place of all others. ``first``: its old number."""
+
+    action: str
+    first: int
+    body: bytes
+    mac: bytes
+
+
 class ActionRow(NamedTuple):
     """One action in the derived table: where its stream is, and how it stands. Carries no authority."""
 
@@ -95,8 +108,9 @@ class RequestRow(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """What a ledger says of itself: its format, its random id, and which secrets it was written under (key ids, newest first)."""
+    """What a ledger says of itself: its format, its random id, the secret that it belongs to (by key id), and whether it is an archive."""
 
     format: int
     ledger_id: bytes
     key_id: bytes
+    archive: bool = False

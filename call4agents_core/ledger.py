@@ -7,6 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from call4agents_core._approvals import Approvals
+from call4agents_core._archive import Archived, Archiving
+from call4agents_core._options import seconds
 from call4agents_core._secrets import Secrets
 from call4agents_core._undo import Undoing
 from call4agents_core._verify import Verifying
@@ -29,7 +31,7 @@ def chosen_location(location: str | os.PathLike[str] | None) -> str:
     return os.fspath(location) if location is not None else os.environ.get("C4A_LEDGER") or DEFAULT_LOCATION
 
 
-class Ledger(Approvals, Undoing, Verifying):
+class Ledger(Approvals, Undoing, Archiving, Verifying):
     """A record of what was about to be done, what was done, and what was allowed. Open one with `Ledger.open` or `init`.
 
     Thread-safe, and may be used on after a fork. Its methods are the functions of the package, on this ledger.
@@ -56,10 +58,34 @@ class Ledger(Approvals, Undoing, Verifying):
         address = chosen_location(location)
         store, secrets = _opened(address, secret, old_secrets, read_only, beside)
         try:
-            return cls(store, secrets.keyring(store.meta))
+            return cls(store, secrets)
         except BaseException:
             store.close()
             raise
+
+    def archive(
+        self, destination: str | os.PathLike[str], *, older_than: float, progress: Callable[[str], object] | None = None
+    ) -> Archived:
+        """Move whole settled runs to another SQLite file, which becomes or is an archive of this ledger, with the same secret.
+
+        Each action leaves one entry here, so that it is never run again. Safe to end at any point and to repeat.
+
+        :param older_than: days since the newest entry of a run; 0 moves every settled run.
+        :param progress: told the id of each run that was moved.
+        """
+        from call4agents_core.stores.sqlite import SQLiteStore, side_folder
+
+        days = seconds("older_than", older_than, positive=False)
+        address = os.fspath(destination)
+        if "://" in address or address == ":memory:" or os.path.realpath(address) == self.location:
+            msg = f"{address!r} is no destination for an archive: give a path, other than the ledger's own."
+            raise UsageError(msg)
+        store = SQLiteStore(address, new=self.store.meta._replace(archive=True, key_id=self.keyring.current))
+        try:
+            self._secrets.copy_to(side_folder(address) / "secret")
+            return self.move_to(store, days, progress)
+        finally:
+            store.close()
 
     async def aapprove(self, tool: Callable[..., Any] | str, /, **arguments: Any) -> Approval:
         """`approve`, to be awaited."""
@@ -109,5 +135,5 @@ def _opened(
     file = None if address == ":memory:" else side_folder(address) / "secret"
     secrets = Secrets(address, file, secret, old_secrets)
     return SQLiteStore(
-        address, new_key_id=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside
+        address, new=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside
     ), secrets

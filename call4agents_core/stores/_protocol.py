@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from call4agents_core._types import ActionRow, Draft, Meta, OwnerStatus, RequestRow, Row, RunRow, StateName
+    from call4agents_core._types import ActionRow, Draft, Meta, OwnerStatus, RequestRow, Row, RunRow, StateName, Stone
 
 
 class Store(Protocol):
@@ -25,6 +25,11 @@ class Store(Protocol):
     @property
     def meta(self) -> Meta:
         """The ledger's format, id and key id."""
+        ...
+
+    @property
+    def gapless(self) -> bool:
+        """Whether entries are numbered 1, 2, 3 … with no number left out, so that a missing one was removed."""
         ...
 
     def append(self, drafts: Sequence[Draft], *, durable: bool) -> bool:
@@ -76,12 +81,35 @@ class Store(Protocol):
         """Forget dead owners that no open attempt names, where many have piled up. ``named``: the owners of open attempts."""
         ...
 
+    def sync(self) -> None:
+        """Bring everything that was written to disk."""
+        ...
+
+    def settled_runs(self) -> Iterator[Row]:
+        """The newest entry of each run in which nothing is open and not all is archived."""
+        ...
+
+    def entomb(self, run: str, last: int, stones: Iterable[Stone]) -> bool:
+        """Replace every entry of these actions of a run by one, in one durable transaction; derived rows say "archived".
+
+        False, with nothing done, if the newest entry of the run is not ``last``: somebody has used it.
+        """
+        ...
+
+    def key_id(self) -> bytes:
+        """The key id that the ledger belongs to right now."""
+        ...
+
+    def rekey(self, key_id: bytes) -> None:
+        """Write down, durably, that the ledger belongs to another secret."""
+        ...
+
     def now(self) -> float:
         """The store's clock, in seconds since the epoch."""
         ...
 
     def faults(self) -> Iterator[str]:
-        """What is wrong with the database itself: damage, gaps between entries, derived tables that disagree with them."""
+        """What is wrong with the database itself: damage, and rows of derived tables whose entries are gone."""
         ...
 
     def describe(self) -> dict[str, str]:

@@ -27,10 +27,6 @@ SELECT e.run FROM (SELECT run, min(seq) AS first FROM c4a_entries GROUP BY run) 
 WHERE r.first IS NOT e.first LIMIT 100
 """
 _ORPHANS = "SELECT first, tool FROM c4a_actions a WHERE NOT EXISTS (SELECT 1 FROM c4a_entries e WHERE e.seq = a.first AND e.n = 1) LIMIT 100"
-_GAPS = """
-SELECT seq, (SELECT min(later.seq) FROM c4a_entries later WHERE later.seq > e.seq) FROM c4a_entries e
-WHERE seq < ? AND NOT EXISTS (SELECT 1 FROM c4a_entries next WHERE next.seq = e.seq + 1) LIMIT 100
-"""
 
 
 class Reader:
@@ -51,7 +47,7 @@ class Reader:
     def stream(self, run: str, action: str) -> list[Row]:
         """`Store.read`."""
         found = self.select(_STREAM, (run, bytes.fromhex(action)))
-        return [Row(seq, run, action, n, body, mac) for seq, n, body, mac in found]
+        return [Row(seq, run, action, n, _bytes(body), _bytes(mac)) for seq, n, body, mac in found]
 
     def scan(self, run: str | None, by_action: bool, timeout: float) -> Iterator[Row]:
         """`Store.scan`. A long read has a connection of its own, so that it holds nobody up."""
@@ -59,8 +55,6 @@ class Reader:
         sql = f"SELECT seq, run, action, n, body, mac FROM c4a_entries {where} ORDER BY {order}"
         own = self._location != ":memory:"
         connection = connect(self._location, read_only=True, timeout=timeout) if own else self.connection
-        if own:
-            connection.text_factory = _text
         try:
             for seq, name, action, n, body, mac in connection.execute(sql, () if run is None else (run,)):
                 yield Row(seq, _text(name), _bytes(action).hex(), n, _bytes(body), _bytes(mac))
@@ -114,21 +108,10 @@ class Reader:
         for (text,) in self.select("PRAGMA integrity_check(20)"):
             if text != "ok":
                 yield f"the database is damaged: {text}"
-        yield from self._gaps()
         for (run,) in self.select(_WRONG_RUNS):
             yield f"the derived row of run {run!r} does not fit its entries"
         for first, tool in self.select(_ORPHANS):
             yield f"the action of {tool} that began with entry {first} is gone"
-
-    def _gaps(self) -> Iterator[str]:
-        """Entries are numbered without a gap, so a missing number is an entry that somebody removed."""
-        ((first, last, count),) = self.select("SELECT min(seq), max(seq), count(*) FROM c4a_entries")
-        if count == 0 or (first == 1 and last == count):
-            return
-        if first > 1:
-            yield _missing(1, first - 1)
-        for before, after in self.select(_GAPS, (last,)):
-            yield _missing(before + 1, after - 1)
 
     def describe(self) -> dict[str, str]:
         """`Store.describe`."""
@@ -148,10 +131,6 @@ def _bytes(value: object) -> bytes:
 
 def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _missing(first: int, last: int) -> str:
-    return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
 
 
 def _most(limit: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import sqlite3
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 #: c4a_entries is the ledger: nothing in it is ever changed. The other tables are derived from it.
 #: An action's row in c4a_actions is found by ``first``, the number of its entry 1; so is a run's in c4a_runs.
-_SCHEMA = """
+NEVER_DELETED = "CREATE TRIGGER c4a_entries_never_deleted BEFORE DELETE ON c4a_entries BEGIN SELECT RAISE(ABORT, 'c4a: an entry is never deleted'); END"
+
+_SCHEMA = f"""
 CREATE TABLE c4a_meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE c4a_entries (
   seq INTEGER PRIMARY KEY, run TEXT NOT NULL, action BLOB NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL, mac BLOB NOT NULL,
@@ -30,7 +33,7 @@ CREATE TABLE c4a_runs (first INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE);
 CREATE TABLE c4a_requests (id TEXT PRIMARY KEY, first INTEGER NOT NULL, seq INTEGER NOT NULL, open INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX c4a_requests_open ON c4a_requests (seq) WHERE open;
 CREATE TRIGGER c4a_entries_never_changed BEFORE UPDATE ON c4a_entries BEGIN SELECT RAISE(ABORT, 'c4a: an entry is never changed'); END;
-CREATE TRIGGER c4a_entries_never_deleted BEFORE DELETE ON c4a_entries BEGIN SELECT RAISE(ABORT, 'c4a: an entry is never deleted'); END;
+{NEVER_DELETED};
 """
 
 _PAGE = 1024
@@ -84,8 +87,13 @@ def connect(path: str, *, read_only: bool, timeout: float) -> sqlite3.Connection
     address = f"file:{_quoted(path)}?mode={'ro' if read_only else 'rw'}" if path != ":memory:" else path
     connection = sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.text_factory = _readable
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     return connection
+
+
+#: Raw SQL can leave text that is none; reading it must not fail, so that the MAC can judge it.
+_readable = functools.partial(str, encoding="utf-8", errors="replace")
 
 
 def _quoted(path: str) -> str:
@@ -128,22 +136,26 @@ def read_meta(connection: sqlite3.Connection, location: str, *, beside: bool) ->
             f"it has format {number}, and this version reads up to {FORMAT}",
             "Install a newer call4agents-core; the file was not touched.",
         )
-    return Meta(number, ledger_id, key_id)
+    return Meta(number, ledger_id, key_id, archive="archive" in values)
 
 
 def create(
-    connection: sqlite3.Connection, location: str, new_key_id: Callable[[bytes], bytes], *, beside: bool
+    connection: sqlite3.Connection, location: str, new: Callable[[bytes], bytes] | Meta, *, beside: bool
 ) -> Meta:
-    """Make the ledger, or find the one that another process made meanwhile. Whoever gets the write lock first makes it, and its secret."""
+    """Make the ledger, or find the one that another process made meanwhile. Whoever gets the write lock first makes it, and its secret.
+
+    ``new``: gives the key id of its secret for a ledger id; or what an archive says of itself.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         meta = read_meta(connection, location, beside=beside)
         if meta is None:
             ledger_id = secrets.token_bytes(LEDGER_ID_BYTES)
-            meta = Meta(FORMAT, ledger_id, new_key_id(ledger_id))
+            meta = new if isinstance(new, Meta) else Meta(FORMAT, ledger_id, new(ledger_id))
             for statement in _statements(_SCHEMA):
                 connection.execute(statement)
             rows = [("format", str(meta.format).encode()), ("ledger_id", meta.ledger_id), ("key_id", meta.key_id)]
+            rows += [("archive", b"1")] if meta.archive else []
             connection.executemany("INSERT INTO c4a_meta (name, value) VALUES (?, ?)", rows)
         connection.execute("COMMIT")
     except BaseException:
@@ -151,6 +163,11 @@ def create(
             connection.execute("ROLLBACK")
         raise
     return meta
+
+
+def write_key_id(connection: sqlite3.Connection, key_id: bytes) -> None:
+    """The secret that the ledger belongs to from now on."""
+    connection.execute("UPDATE c4a_meta SET value = ? WHERE name = 'key_id'", (key_id,))
 
 
 def _statements(script: str) -> list[str]:

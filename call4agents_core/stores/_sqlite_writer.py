@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from call4agents_core.errors import LedgerError
 from call4agents_core.stores._sqlite_schema import translated
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from call4agents_core._types import Draft
+
+    T = TypeVar("T")
 
 #: Longest time that a result waits for its sync, in seconds; the design promises one second.
 SYNC_WITHIN = 0.5
@@ -188,6 +190,20 @@ class Writer:
         with contextlib.suppress(sqlite3.Error):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
+
+    def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do work in a durable transaction of its own; whatever it raises undoes it."""
+        with self.lock:
+            try:
+                self._sync_mode(full=True)
+                self._take_the_file()
+                done = work(self.connection)
+                self.connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+            self._check()
+            return done
 
     # ---- results reach the disk within a second -----------------------------------------------------------------
 

@@ -92,11 +92,11 @@ class MemoryStore:
 
     def runs(self, *, limit: int | None = None) -> list[RunRow]:
         """See `Store`."""
-        found: dict[str, RunRow] = {}
+        streams: dict[str, list[ActionRow]] = {}
         for row in self.actions():
-            known = found.get(row.run, RunRow(row.run, row.first, row.last, 0))
-            found[row.run] = RunRow(row.run, row.first, max(known.last, row.last), known.actions + 1)
-        return sorted(found.values(), key=lambda row: row.last, reverse=True)[:limit]
+            streams.setdefault(row.run, []).append(row)
+        found = [RunRow(run, rows[-1].first, max(row.last for row in rows), len(rows)) for run, rows in streams.items()]
+        return sorted(found, key=lambda row: row.first, reverse=True)[:limit]
 
     def requests(self, *, id: str | None = None, run: str | None = None, limit: int | None = None) -> list[RequestRow]:
         """See `Store`."""

@@ -8,18 +8,21 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from call4agents_core._types import Meta
 from call4agents_core.errors import LedgerError, LedgerNotFound, LedgerReadOnly
-from call4agents_core.stores import _mounts, _sqlite_schema
+from call4agents_core.stores import _mounts, _sqlite_archive, _sqlite_schema
 from call4agents_core.stores._owners import Owners
 from call4agents_core.stores._sqlite_reader import Reader
 from call4agents_core.stores._sqlite_writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from call4agents_core._types import ActionRow, Draft, Meta, OwnerStatus, RequestRow, Row, RunRow, StateName
+    from call4agents_core._types import ActionRow, Draft, OwnerStatus, RequestRow, Row, RunRow, StateName, Stone
+
+    T = TypeVar("T")
 
 #: How long a caller waits for another program's write transaction, in seconds.
 TIMEOUT = 30.0
@@ -43,16 +46,21 @@ def side_folder(location: str) -> Path:
 class SQLiteStore:
     """`Store` on one SQLite file, or in memory."""
 
+    gapless = True
+
     def __init__(
         self,
         location: str,
         *,
-        new_key_id: Callable[[bytes], bytes] | None = None,
+        new: Callable[[bytes], bytes] | Meta | None = None,
         read_only: bool = False,
         beside: bool = False,
         timeout: float = TIMEOUT,
     ) -> None:
-        """Open the ledger; make it where there is none and ``new_key_id`` says under which secret. ``beside``: among other tables."""
+        """Open the ledger, or make it: ``new`` gives the key id for its ledger id, or what an archive says of itself.
+
+        ``beside``: the ledger may be made among other tables.
+        """
         self._in_memory = location == ":memory:"
         self.location = location if self._in_memory else os.path.realpath(location)
         self._read_only, self._timeout = read_only, timeout
@@ -63,7 +71,7 @@ class SQLiteStore:
         self._identity: tuple[int, int] | None = None
         self._born, self._closed = os.getpid(), False
         try:
-            self.meta = self._open(new_key_id, beside)
+            self.meta = self._open(new, beside)
         except sqlite3.Error as error:
             self._drop()
             raise _sqlite_schema.translated(error, self.location) from error
@@ -74,18 +82,35 @@ class SQLiteStore:
 
     # ---- opening ------------------------------------------------------------------------------------------------
 
-    def _open(self, new_key_id: Callable[[bytes], bytes] | None, beside: bool) -> Meta:
-        make = new_key_id is not None and not self._read_only
+    def _open(self, new: Callable[[bytes], bytes] | Meta | None, beside: bool) -> Meta:
+        make = new is not None and not self._read_only
         if not self._in_memory:
             self._look_at_the_place(make)
         connection = self._reading().connection
         meta = _sqlite_schema.read_meta(connection, self.location, beside=beside)
         if meta is not None:
+            self._check_kind(meta, new)
             return meta
-        if new_key_id is None or not make:
+        if new is None or not make:
             raise LedgerNotFound(self.location, "there is no ledger in it")
         _sqlite_schema.use_wal(connection, self._timeout)
-        return _sqlite_schema.create(connection, self.location, new_key_id, beside=beside)
+        return _sqlite_schema.create(connection, self.location, new, beside=beside)
+
+    def _check_kind(self, meta: Meta, wanted: object) -> None:
+        """An archive takes what archiving brings, of its own ledger, and is never acted on."""
+        if isinstance(wanted, Meta):
+            if not meta.archive or meta.ledger_id != wanted.ledger_id:
+                raise LedgerError(
+                    self.location,
+                    "it is no archive of this ledger",
+                    "Give another destination; this one was not touched.",
+                )
+        elif meta.archive and not self._read_only:
+            raise LedgerReadOnly(
+                self.location,
+                "it is an archive",
+                "Act on the ledger that it came from; commands that read may read it.",
+            )
 
     def _look_at_the_place(self, make: bool) -> None:
         path = Path(self.location)
@@ -179,6 +204,35 @@ class SQLiteStore:
         """See `Store`."""
         return self._reading().requests(id=id, run=run, limit=limit)
 
+    def sync(self) -> None:
+        """See `Store`."""
+        if self._writer is not None:
+            self._writer.sync()
+
+    def settled_runs(self) -> Iterator[Row]:
+        """See `Store`."""
+        return _sqlite_archive.settled_runs(self.location, self._timeout)
+
+    def entomb(self, run: str, last: int, stones: Iterable[Stone]) -> bool:
+        """See `Store`."""
+        return self._alone(lambda connection: _sqlite_archive.entomb(connection, run, last, stones))
+
+    def rekey(self, key_id: bytes) -> None:
+        """See `Store`."""
+        self._alone(lambda connection: _sqlite_schema.write_key_id(connection, key_id))
+        self.meta = self.meta._replace(key_id=key_id)
+
+    def key_id(self) -> bytes:
+        """See `Store`."""
+        ((found,),) = self._reading().select("SELECT value FROM c4a_meta WHERE name = 'key_id'")
+        return bytes(found)
+
+    def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return self._writing().alone(work)
+        except sqlite3.Error as error:
+            raise _sqlite_schema.translated(error, self.location) from error
+
     def owner(self) -> str:
         """See `Store`."""
         if self._in_memory:
@@ -236,8 +290,9 @@ class SQLiteStore:
 
     def _hold(self) -> list[threading.Lock]:
         """Wait until no thread of ours is inside SQLite, whose own locks a child would inherit in whatever state they are."""
+        held = [self._opening] if self._opening.acquire(timeout=_FORK_WAIT) else []  # opening a connection is inside, too
         locks = {part.lock for part in (self._writer, self._reader) if part is not None}
-        return [lock for lock in locks if lock.acquire(timeout=_FORK_WAIT)]
+        return held + [lock for lock in locks if lock.acquire(timeout=_FORK_WAIT)]
 
     def _be_born_again(self) -> None:
         """In a forked child nothing that was open counts: connections, locks and the owner are made anew when they are needed."""
