@@ -26,7 +26,11 @@ COMMANDS = {
     "pending": "requests that wait for a yes, exactly as they will run",
     "approve": "say yes to a request",
     "deny": "say no to a request",
+    "undo": "reverse what was done in a run, newest first",
     "verify": "check every entry of the ledger",
+    "archive": "move finished runs to another file",
+    "rotate-secret": "sign with a new secret from now on",
+    "export": "every entry as JSON",
 }
 
 _PROG = "call4agents"
