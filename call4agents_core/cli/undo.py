@@ -48,7 +48,7 @@ def run(options: Options) -> int:
             say(*_told(stopped.report))
             return refused(stopped)
     say(*_told(report))
-    return FINE if report.dry_run and not report.obstacles() or report.clean else NO
+    return FINE if (report.dry_run and not report.obstacles()) or report.clean else NO
 
 
 def _import(modules: Iterable[str]) -> None:
