@@ -11,29 +11,33 @@ import time
 from typing import TYPE_CHECKING
 
 from call4agents_core._keys import FORMAT, KEY_ID_BYTES, LEDGER_ID_BYTES
-from call4agents_core._types import ActionRow, Meta, RequestRow, Row, RunRow
+from call4agents_core._types import OPEN_STATES, ActionRow, Meta, RequestRow, Row, RunRow
 from call4agents_core.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from call4agents_core._types import Draft, OwnerStatus, StateName
+    from call4agents_core._types import Draft, OwnerStatus, StateName, Stone
 
 
 class MemoryStore:
     """`Store`, without a database."""
 
     location = "memory"
+    gapless = True
 
-    def __init__(self, *, new_key_id: Callable[[bytes], bytes] | None = None) -> None:
+    def __init__(self, *, new: Callable[[bytes], bytes] | None = None) -> None:
+        """``new``: the key id for the ledger id."""
         ledger_id = secrets.token_bytes(LEDGER_ID_BYTES)
-        self.meta = Meta(FORMAT, ledger_id, new_key_id(ledger_id) if new_key_id is not None else bytes(KEY_ID_BYTES))
+        self.meta = Meta(FORMAT, ledger_id, new(ledger_id) if new is not None else bytes(KEY_ID_BYTES))
         self._lock = threading.Lock()
-        self._rows: list[Row] = []  # in the order of writing; row i has seq i + 1
+        self._last = 0
         self._streams: dict[tuple[str, str], dict[int, Row]] = {}  # of each action by n
         self._actions: dict[tuple[str, str], ActionRow] = {}  # in the order of their first entries
         self._requests: dict[str, RequestRow] = {}  # in the order of the entries that opened them
         self._me, self._closed = f"memory-{secrets.token_hex(8)}", False
+
+    # ---- entries ------------------------------------------------------------------------------------------------
 
     def append(self, drafts: Sequence[Draft], *, durable: bool) -> bool:
         """See `Store`."""
@@ -48,9 +52,9 @@ class MemoryStore:
             return True
 
     def _write(self, draft: Draft) -> None:
-        row = Row(len(self._rows) + 1, draft.run, draft.action, draft.n, draft.body, draft.mac)
-        self._rows.append(row)
+        self._last += 1
         key = (draft.run, draft.action)
+        row = Row(self._last, *key, draft.n, draft.body, draft.mac)
         self._streams.setdefault(key, {})[draft.n] = row
         known = self._actions.get(key)
         self._actions[key] = ActionRow(known.first if known else row.seq, row.seq, *key, draft.tool, draft.state)
@@ -65,8 +69,13 @@ class MemoryStore:
     def scan(self, *, run: str | None = None, by_action: bool = False) -> Iterator[Row]:
         """See `Store`."""
         with self._lock:
-            rows = [row for row in self._rows if run in (None, row.run)]
-        yield from sorted(rows, key=lambda row: (row.run, row.action, row.n)) if by_action else rows
+            rows = [row for stream in self._streams.values() for row in stream.values() if run in (None, row.run)]
+        yield from sorted(rows, key=lambda row: (row.run, row.action, row.n) if by_action else row.seq)
+
+    def sync(self) -> None:
+        """See `Store`. There is no disk."""
+
+    # ---- derived ------------------------------------------------------------------------------------------------
 
     def actions(
         self,
@@ -92,10 +101,10 @@ class MemoryStore:
 
     def runs(self, *, limit: int | None = None) -> list[RunRow]:
         """See `Store`."""
-        streams: dict[str, list[ActionRow]] = {}
+        actions: dict[str, list[ActionRow]] = {}
         for row in self.actions():
-            streams.setdefault(row.run, []).append(row)
-        found = [RunRow(run, rows[-1].first, max(row.last for row in rows), len(rows)) for run, rows in streams.items()]
+            actions.setdefault(row.run, []).append(row)
+        found = [RunRow(run, rows[-1].first, max(row.last for row in rows), len(rows)) for run, rows in actions.items()]
         return sorted(found, key=lambda row: row.first, reverse=True)[:limit]
 
     def requests(self, *, id: str | None = None, run: str | None = None, limit: int | None = None) -> list[RequestRow]:
@@ -104,6 +113,39 @@ class MemoryStore:
             newest_first = reversed(list(self._requests.values()))
         found = [row for row in newest_first if run in (None, row.run) and (row.id == id or (id is None and row.open))]
         return found[:limit]
+
+    # ---- archive and secret -------------------------------------------------------------------------------------
+
+    def settled_runs(self) -> Iterator[Row]:
+        """See `Store`."""
+        for run in self.runs():
+            states = {row.state for row in self.actions(run=run.run)}
+            if states != {"archived"} and states.isdisjoint(OPEN_STATES):
+                yield from (row for row in self.scan(run=run.run) if row.seq == run.last)
+
+    def entomb(self, run: str, last: int, stones: Iterable[Stone]) -> bool:
+        """See `Store`."""
+        stones = list(stones)  # made by reading the store
+        with self._lock:
+            if max((row.last for row in self._actions.values() if row.run == run), default=0) != last:
+                return False
+            for stone in stones:
+                key = (run, stone.action)
+                self._streams[key] = {1: Row(stone.first, *key, 1, stone.body, stone.mac)}
+                self._actions[key] = self._actions[key]._replace(last=stone.first, state="archived")
+            gone = {(run, stone.action) for stone in stones}
+            self._requests = {row.id: row for row in self._requests.values() if (row.run, row.action) not in gone}
+            return True
+
+    def key_id(self) -> bytes:
+        """See `Store`."""
+        return self.meta.key_id
+
+    def rekey(self, key_id: bytes) -> None:
+        """See `Store`."""
+        self.meta = self.meta._replace(key_id=key_id)
+
+    # ---- owners and the rest ------------------------------------------------------------------------------------
 
     def owner(self) -> str:
         """See `Store`. Only this process can see a store in memory."""
@@ -126,7 +168,7 @@ class MemoryStore:
 
     def describe(self) -> dict[str, str]:
         """See `Store`."""
-        return {"store": "memory", "entries": str(len(self._rows))}
+        return {"store": "memory", "entries": str(self._last)}
 
     def close(self, *, keep_owner: bool = False) -> None:
         """See `Store`."""

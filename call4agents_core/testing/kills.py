@@ -20,13 +20,14 @@ import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
+from call4agents_core._types import EntryKind
 from call4agents_core.errors import UsageError
 from call4agents_core.stores.sqlite import SQLiteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from call4agents_core._types import Draft, EntryKind
+    from call4agents_core._types import Draft
     from call4agents_core.ledger import Ledger
     from call4agents_core.stores._protocol import Store
     from call4agents_core.testing.workers import Worker
@@ -50,17 +51,11 @@ class KillPoint(NamedTuple):
     @classmethod
     def named(cls, text: str) -> KillPoint:
         """The point of a name. Raises UsageError."""
-        where, _, kind = text.partition(" ")
-        if where not in ("before", "in", "after") or kind not in _kinds():
+        known = {str(point): point for point in around(*get_args(EntryKind))}
+        if text not in known:
             msg = f"{text!r} is no point to be killed at: say before, in or after, and the kind of an entry, as in 'in intent'."
             raise UsageError(msg)
-        return cls(cast("Where", where), cast("EntryKind", kind))
-
-
-def _kinds() -> tuple[str, ...]:
-    from call4agents_core import _types
-
-    return get_args(_types.EntryKind)
+        return known[text]
 
 
 def around(*kinds: EntryKind) -> tuple[KillPoint, ...]:

@@ -13,11 +13,12 @@ The parent holds a `Worker`; the program that it runs ends with `serve`::
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,17 +103,15 @@ class Worker:
         """Let it end, as a program ends; waits for that."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        try:
+        with contextlib.suppress(OSError):  # it ended with orders unread
             self._process.stdin.close()
-        except OSError:  # it ended with orders unread
-            pass
         self.ended()
         self._process.stdout.close()
 
     def _epitaph(self) -> str:
         return f"worker {self.pid} ended with {self.ended()}"
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
