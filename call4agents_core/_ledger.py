@@ -252,6 +252,8 @@ class Core(Answers):
     def close(self) -> None:
         """Bring everything to disk. Attempts that are on their way, or whose end could not be written, count as in doubt from now on."""
         self.store.close(keep_owner=self._unended or bool(self._flights))
+        if self._executor is not None:
+            self._executor.shutdown(wait=False)
 
 
 def _result(call: Call, value: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: Seconds after which a process that writes looks whether the secret has changed.
 _LOOK_FOR_A_NEW_SECRET = 1.0
 _MOST_CHECKED = 5_000
+_NEW = State()  # of every action that nobody has called yet
 _load = json.JSONDecoder().raw_decode
 _dump = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
@@ -55,6 +56,8 @@ class Streams:
     def state(self, run: str, action: str) -> State:
         """The state of an action, every entry checked. Raises LedgerTampered. Whoever changes it does so by `append`."""
         rows = self.store.read(run, action)
+        if not rows:
+            return _NEW
         known = self._checked.get((run, action))
         if known is not None and known.still(rows):
             return known.state
