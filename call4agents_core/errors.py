@@ -37,6 +37,8 @@ def command(*words: str, ledger: str = "") -> str:
     import shlex  # it brings the regular expressions, which few starts need
 
     tail = ("--ledger", ledger) if ledger else ()
+    if any(word.startswith("-") for word in words):  # a run or a tool of such a name would be taken for an option
+        return escaped(shlex.join(("call4agents", words[0], *tail, "--", *words[1:])))
     return escaped(shlex.join(("call4agents", *words, *tail)))
 
 
@@ -315,7 +317,7 @@ class LedgerError(Call4AgentsError):
 
     def __init__(self, location: str, why: str, advice: str = "") -> None:
         self.location, self.why = location, why
-        super().__init__(f"The ledger {escaped(location)}: {why}." + (f" {advice}" if advice else ""))
+        super().__init__(f"The ledger {escaped(location)}: {escaped(why)}." + (f" {advice}" if advice else ""))
 
 
 class LedgerBusy(LedgerError):
