@@ -40,7 +40,7 @@ def run(options: Options) -> int:
     _import(options.modules)
     with reading(options) if options.dry_run else writing(options) as ledger:
         if next(ledger.store.scan(run=options.run), None) is None:
-            msg = f"There is no run {options.run!r} in {ledger.location}. Type `{typed(options, 'list', '--runs')}` to see all."
+            msg = f"There is no run {options.run!r} in {ledger.location}. Type `{typed(options, 'list')} --runs` to see all."
             raise UsageError(msg)
         try:
             report = ledger.undo(options.run, dry_run=options.dry_run)
