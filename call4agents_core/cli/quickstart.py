@@ -29,7 +29,8 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Options) -> int:  # noqa: ARG001 - as every command
     """See `Command`."""
     say("An agent sends one e-mail. Its process is killed (SIGKILL) and started again. How often is it sent?")
-    say("Counted in a file that the tool writes; real processes, no model, no network.", "")
+    say("Counted in a file that the tool writes; real processes, no key, no network. This takes some seconds.", "")
+    sys.stdout.flush()
     with _scenes.no_settings_from_outside():
         plain = [_scenes.plain_crash(kill) for kill in _CRASHES]
         yes = _scenes.yes()
