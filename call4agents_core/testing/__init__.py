@@ -1,15 +1,16 @@
 """To prove a store or a plugin: the contract that every store has to pass, and processes killed at every point of the ledger's work.
 
-`StoreContract` is a suite for pytest, `ArchiveContract` and `StreamContract` its parts for a store of one process. `World` counts effects, `Worker` and `serve` run child processes, `kill_at`
-ends one at a `KillPoint`, and `AFTERMATH` says what a new process has to find then.
+`StoreContract` is a suite for pytest, `ArchiveContract` and `StreamContract` its parts for a store of one process. `World`
+counts effects, `Worker`, `serve` and `forked` run child processes, `kill_at` ends one at a `KillPoint`, and `AFTERMATH` says what a new
+process has to find then.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from call4agents_core.testing.kills import AFTERMATH, Aftermath, KillPoint, around, await_kill, kill_at, killed
-from call4agents_core.testing.workers import Answer, Worker, WorkerEnded, serve
+from call4agents_core.testing.kills import AFTERMATH, Aftermath, KillPoint, around, check_killed, kill_at, killed
+from call4agents_core.testing.workers import Answer, Worker, WorkerEnded, end_of, forked, serve
 from call4agents_core.testing.world import World
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ __all__ = [
     "WorkerEnded",
     "World",
     "around",
-    "await_kill",
+    "check_killed",
+    "end_of",
+    "forked",
     "kill_at",
     "killed",
     "serve",

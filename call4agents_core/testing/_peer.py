@@ -7,16 +7,13 @@ import os
 import sys
 import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from call4agents_core.ledger import Ledger
 from call4agents_core.testing._drafts import action, draft
-from call4agents_core.testing.workers import serve
+from call4agents_core.testing.workers import end_of, forked, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from call4agents_core.stores._protocol import Store
 
 SECRET = b"the secret of the contract suite"
@@ -79,7 +76,7 @@ class Peer:
 
     def fork_a_sleeper(self) -> int:
         """A child that does nothing but live, until it is killed; for a minute at most."""
-        return _forked(lambda: time.sleep(60))
+        return forked(lambda: time.sleep(60))
 
     def owner_in_a_forked_child(self) -> str:
         """What a forked child is called, once it has appended an entry."""
@@ -89,11 +86,11 @@ class Peer:
             self._store.append([draft("child")], durable=True)
             os.write(into, self._store.owner().encode())
 
-        child = _forked(be_an_owner)
+        child = forked(be_an_owner)
         os.close(into)
         with os.fdopen(out, encoding="utf-8") as pipe:
             owner = pipe.read()
-        os.waitpid(child, 0)
+        end_of(child)
         return owner
 
     def fork_while_writing(self, forks: int) -> dict[str, Any]:
@@ -115,24 +112,7 @@ class Peer:
         return {"children": children, "written": sum(written)}
 
     def _child_that_appends(self, name: str) -> int:
-        child = _forked(lambda: self._store.append([draft(name)], durable=True))
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def _forked(work: Callable[[], object]) -> int:
-    """A child that does this and ends: with 0, or with 1 if it raised."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of exactly what is being tried: a fork beside other threads
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # or the suite would wait for this child to close the pipe
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
+        return end_of(forked(lambda: self._store.append([draft(name)], durable=True)))
 
 
 if __name__ == "__main__":

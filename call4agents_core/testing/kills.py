@@ -7,7 +7,7 @@ In the process that is to die::
 and in the one that looks on, with a `Worker`::
 
     worker.tell("pay", amount=10)
-    await_kill(worker, KillPoint.named("in intent"))    # asserts that SIGKILL ended it, and counts
+    check_killed(worker.ended(), KillPoint.named("in intent"))    # asserts that SIGKILL ended it, and counts
 
 What a new process has to find then is in `AFTERMATH`.
 """
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from call4agents_core._types import Draft
     from call4agents_core.ledger import Ledger
     from call4agents_core.stores._protocol import Store
-    from call4agents_core.testing.workers import Worker
 
     Where = Literal["before", "in", "after"]
 
@@ -81,8 +80,10 @@ AFTERMATH: dict[KillPoint, Aftermath] = {
     KillPoint("after", "result"): Aftermath(1, "returns"),
 }
 
-#: How often processes were killed, by point, as far as `await_kill` of this process saw it.
+#: How often processes were killed, by point, as far as `check_killed` saw it.
 killed: Counter[str] = Counter()
+
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows knows no other end
 
 
 # ---- in the process that is to die ---------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def kill_at(ledger: Ledger, point: KillPoint | str, *, nth: int = 1) -> None:
 
 def die() -> None:
     """End this process as a crash or the system would: no handler, no flush, no goodbye."""
-    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+    os.kill(os.getpid(), _SIGKILL)
 
 
 class _Killing:
@@ -144,10 +145,9 @@ def _before_commit(store: Store, strike: Callable[[], object]) -> None:
 # ---- in the process that looks on ----------------------------------------------------------------------------------
 
 
-def await_kill(worker: Worker, point: KillPoint) -> None:
-    """Wait until the worker has ended, assert that SIGKILL ended it, and count that."""
-    code = worker.ended()
-    if code != -getattr(signal, "SIGKILL", signal.SIGTERM):
+def check_killed(code: int, point: KillPoint) -> None:
+    """Assert that a process which ended with this code was killed at the point, and count it in `killed`."""
+    if code != -_SIGKILL:
         msg = f"It was to be killed {point}, and ended with {code}: the point was not reached."
         raise AssertionError(msg)
     killed[str(point)] += 1
