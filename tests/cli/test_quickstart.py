@@ -69,7 +69,7 @@ def test_plain_python(quick, tmp_path):
 def test_settings_and_files_of_the_user_do_not_matter(quick, trips):
     """It runs in any folder, with any settings of ours, and leaves the user's ledger alone."""
     before = quick.ledger.read_bytes()
-    quick.environ |= {"C4A_LEDGER": str(quick.ledger), "C4A_SECRET": "not the one of any scene"}
+    quick.environ |= {"C4A_LEDGER": str(quick.ledger), "C4A_SECRET": "too short"}
     for name in ("json.py", "signal.py", "call4agents_core.py"):
         (quick.folder / name).write_text("raise SystemExit('a file of the user was imported')")
     quick.python = (sys.executable, "-S", "-P")

@@ -63,6 +63,11 @@ def test_wrong_usage_is_one_paragraph_and_exit_2(cli, words):
     assert not cli.ledger.exists()
 
 
+def test_complaints_are_escaped(cli):
+    """A blank that is none, which repr() lets through, is seen in a complaint."""
+    assert "\\u2800" in cli("list", "--state", "\u2800", code=2).err
+
+
 def test_version(cli):
     """`--version` prints the distribution's version."""
     assert cli("--version", ledger=False).out.startswith("call4agents-core ")
