@@ -12,7 +12,7 @@ PROJECTS := -e . -e ./plugins/langgraph
 MADE_FROM := pyproject.toml plugins/langgraph/pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-all bench mutate lint types docs clean
+.PHONY: help quickstart test test-all bench bigtest mutate lint types docs clean
 
 help:  ## print this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1 #/p' Makefile | \
@@ -29,6 +29,9 @@ test-all: $(VENV)/.made-test  ## all tests, those that repeat themselves 100 tim
 
 bench: $(VENV)/.made-core  ## the speed ratios
 	@if [ -d benchmarks ]; then $(BIN)/python -m benchmarks; else echo "There are no benchmarks in this release."; exit 1; fi
+
+bigtest: $(VENV)/.made-core  ## 300 payments over HTTP, 60 workers killed at them: each charged once; C4A_SEEDS=10
+	$(BIN)/python tests/big/run.py
 
 mutate: $(VENV)/.made-test  ## take each named guard out of the code: a test must fail
 	$(BIN)/python tests/mutation/run.py
