@@ -99,9 +99,8 @@ def _decorated(function: Callable[..., Any], name: str | None, options: EffectOp
     if isinstance(function, BaseTool):
         msg = f"@effect belongs below the decorator that makes the tool {function.name!r}: first @tool, then @effect, then the function."
         raise UsageError(msg)
-    context = injected(function) if callable(function) else None
-    effect = made_effect(function, name, options, context.names if context else ())
-    assert context is not None  # what is not callable was refused
+    context = injected(function)
+    effect = made_effect(function, name, options, context.names)
     wrapper = (_async_wrapper if effect.is_async else _sync_wrapper)(effect, context)
     wrapper.__signature__ = effect.binder.signature  # type: ignore[attr-defined]
     remember(wrapper, effect)

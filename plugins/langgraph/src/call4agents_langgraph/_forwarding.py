@@ -40,7 +40,11 @@ def shaped_like(saver: BaseCheckpointSaver[Any], base: S, special: Mapping[str, 
         for name, method in bound.items():
             body[name] = _dressed(special[name]() if name in special else _forwarding(name, method), method)
         body["__module__"], body["__doc__"] = base.__module__, base.__doc__
-        made = _made[known_by] = type(f"{base.__name__}({type(saver).__name__})", (base,), body)
+        made = type(f"{base.__name__}({type(saver).__name__})", (base,), body)
+        if all(
+            inspect.ismethod(method) for method in bound.values()
+        ):  # what else an object may hold lives no longer than it
+            _made[known_by] = made
     return cast("S", made)
 
 

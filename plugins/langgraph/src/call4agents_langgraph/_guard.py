@@ -18,6 +18,7 @@ from call4agents_langgraph._effect import made_effect
 from call4agents_langgraph._injected import injected
 from call4agents_langgraph._node import node
 from call4agents_langgraph._once import Asked, aonce, once
+from call4agents_langgraph.errors import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,8 @@ def guarded_request(request: ToolCallRequest) -> ToolCallRequest:
     """The request with a guarded copy of its tool. A tool that nobody registered stays None, and ToolNode says so."""
     if request.tool is None:
         return request
-    return request.override(tool=guarded_tool(request.tool, request.tool_call["id"]))
+    with refusals():
+        return request.override(tool=guarded_tool(request.tool, request.tool_call["id"]))
 
 
 def guarded_tool(tool: BaseTool, tool_call: str | None) -> BaseTool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 import typing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,10 +49,11 @@ def injected(function: Callable[..., Any]) -> Injected:
 def _is_context(annotation: Any) -> bool:
     if annotation in (RunnableConfig, StreamWriter) or _is_marked(annotation, InjectedToolArg):
         return True
+    sides = _sides(annotation)
+    if sides:
+        return any(_is_context(side) for side in sides)
     kind = typing.get_origin(annotation) or annotation
-    if isinstance(kind, type):
-        return issubclass(kind, _CONTEXT)
-    return any(_is_context(part) for part in _parts(annotation))
+    return isinstance(kind, type) and issubclass(kind, _CONTEXT)
 
 
 def _is_marked(annotation: Any, marker: type[InjectedToolArg]) -> bool:
@@ -60,30 +63,35 @@ def _is_marked(annotation: Any, marker: type[InjectedToolArg]) -> bool:
             isinstance(mark, marker) or (isinstance(mark, type) and issubclass(mark, marker))
             for mark in annotation.__metadata__
         )
-    return any(_is_marked(part, marker) for part in _parts(annotation))
+    return any(_is_marked(side, marker) for side in _sides(annotation))
 
 
-def _parts(annotation: Any) -> tuple[Any, ...]:
-    """The sides of a union; for anything else nothing: list[Runtime] is an argument like others."""
-    origin = typing.get_origin(annotation)
-    return typing.get_args(annotation) if origin is typing.Union or origin is _UNION else ()
-
-
-_UNION = typing.get_origin(int | str)
+def _sides(annotation: Any) -> tuple[Any, ...]:
+    """The sides of a union, in either spelling; for anything else nothing: list[Runtime] is an argument like others."""
+    return typing.get_args(annotation) if typing.get_origin(annotation) in (typing.Union, types.UnionType) else ()
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of the parameters as objects; one that is text and leads nowhere stays text, and counts as an ordinary one."""
-    parameters = inspect.signature(function).parameters
-    source = inspect.unwrap(getattr(function, "func", function))
-    if not (inspect.isroutine(source) or inspect.isclass(source)):
-        source = type(source).__call__
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # no function, or one that Python knows no parameters of: the core says so
+        return {}
+    source = _annotated(function)
     try:
         hints = typing.get_type_hints(source, include_extras=True)
     except Exception:  # one name that exists for type checkers only spoils them all
         hints = {}
     known = getattr(source, "__globals__", {})
     return {name: hints.get(name, _resolved(p.annotation, known)) for name, p in parameters.items()}
+
+
+def _annotated(function: Any) -> Any:
+    """What carries the annotations: the function inside partials and decorators, or the __call__ of a callable object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    return function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
 
 
 def _resolved(annotation: Any, known: dict[str, Any]) -> Any:

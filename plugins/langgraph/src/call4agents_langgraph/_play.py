@@ -51,7 +51,6 @@ class Stage(NamedTuple):
         guarded = ["--guarded"] if self.guarded else []
         return subprocess.run(  # noqa: S603 - our own module
             [*words, *guarded, *options],
-            cwd=self.folder,
             env={**os.environ, **_OFFLINE},
             capture_output=True,
             text=True,

@@ -11,15 +11,17 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from call4agents_core.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Awaitable, Callable, Generator, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
+
+    V = TypeVar("V")
 
 #: How long an effect waits for its checkpoint, and after how long it looks into the database itself, in seconds.
 WAIT, LOOK = 30.0, 1.0
@@ -33,6 +35,16 @@ class Checkpoint(NamedTuple):
     namespace: str
     id: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids are unique in a thread."""
+        return self.thread, self.id
+
+    @property
+    def graph(self) -> tuple[str, str]:
+        """The graph, or subgraph, whose state it is."""
+        return self.thread, self.namespace
+
     def config(self) -> RunnableConfig:
         """What a checkpointer finds it by."""
         return {"configurable": {"thread_id": self.thread, "checkpoint_ns": self.namespace, "checkpoint_id": self.id}}
@@ -44,42 +56,47 @@ class Saved:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._ids: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._graphs: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._waiting: dict[tuple[str, str], list[Callable[[BaseException | None], object]]] = {}
+        self._graphs: OrderedDict[tuple[str, str], BaseException | None] = OrderedDict()
+        self._waiting: list[_Waiting] = []
 
     # ---- what the checkpointer's methods tell --------------------------------------------------------------------
 
     def reading(self, config: Mapping[str, Any]) -> None:
         """A graph that begins reads its newest checkpoint: from now on it is known to save here."""
-        thread, namespace = _names(config)
         with self._guard:
-            _remember(self._graphs, (thread, namespace))
+            _remember(self._graphs, _names(config), None)
 
     def read(self, found: CheckpointTuple | None) -> None:
         """A checkpoint came out of the database, so it is in it."""
         if found is not None:
-            self._tell((_names(found.config)[0], found.checkpoint["id"]), None)
+            self._saved(Checkpoint(*_names(found.config), found.checkpoint["id"]))
 
     @contextlib.contextmanager
     def saving(self, config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Generator[None]:
-        """Around a put: afterwards the checkpoint is saved, or will not be."""
-        thread, namespace = _names(config)
+        """Around a put: afterwards the checkpoint is saved; or neither it nor any later one of this graph will be."""
         with self._guard:
-            _remember(self._graphs, (thread, namespace))
+            self._graphs.setdefault(_names(config), None)
         try:
             yield
         except BaseException as error:
-            self._tell((thread, checkpoint["id"]), error)
+            self._broken(_names(config), error)
             raise
-        self._tell((thread, checkpoint["id"]), None)
+        self._saved(Checkpoint(*_names(config), checkpoint["id"]))
 
-    def _tell(self, key: tuple[str, str], error: BaseException | None) -> None:
+    def _saved(self, checkpoint: Checkpoint) -> None:
         with self._guard:
-            if error is None:
-                _remember(self._ids, key)
-            waiting = self._waiting.pop(key, ())
-        for wake in waiting:
-            wake(error)
+            _remember(self._graphs, checkpoint.graph, None)
+            _remember(self._ids, checkpoint.key, None)
+            over = [waiting for waiting in self._waiting if waiting.wanted.key == checkpoint.key]
+        for waiting in over:
+            waiting.tell(None)
+
+    def _broken(self, graph: tuple[str, str], error: BaseException) -> None:
+        with self._guard:
+            _remember(self._graphs, graph, error)
+            over = [waiting for waiting in self._waiting if waiting.wanted.graph == graph]
+        for waiting in over:
+            waiting.tell(error)
 
     # ---- who waits -----------------------------------------------------------------------------------------------
 
@@ -87,72 +104,70 @@ class Saved:
         """Those checkpoints that are not known to be saved. ``levels``: id by namespace, of the graph and the graphs around it;
         a graph that saves elsewhere, or not at all, has none here.
         """
+        wanted = [Checkpoint(thread, namespace, checkpoint) for namespace, checkpoint in levels.items()]
         with self._guard:
-            return [
-                Checkpoint(thread, namespace, checkpoint)
-                for namespace, checkpoint in levels.items()
-                if (thread, namespace) in self._graphs and (thread, checkpoint) not in self._ids
-            ]
+            return [one for one in wanted if one.graph in self._graphs and one.key not in self._ids]
 
     def wait(self, wanted: Checkpoint, look: Callable[[Checkpoint], bool], location: str) -> None:
         """Block until a checkpoint is saved. Raises LedgerError if it cannot be, or not within `WAIT` seconds."""
         landed = threading.Event()
-        with self._watched(wanted, landed.set) as outcome:
+        with self._watched(wanted, landed.set) as waiting:
             until = time.monotonic() + WAIT
             while not landed.wait(LOOK):
                 if look(wanted):
                     return
                 _give_up_after(until, location)
-            outcome.check(location)
+            waiting.check(location)
 
-    async def await_(self, wanted: Checkpoint, look: Callable[[Checkpoint], Any], location: str) -> None:
-        """`wait`, without blocking the loop; ``look`` is awaited."""
+    async def await_(self, wanted: Checkpoint, look: Callable[[Checkpoint], Awaitable[bool]], location: str) -> None:
+        """`wait`, without blocking the loop."""
         loop, landed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(landed.set)
 
-        with self._watched(wanted, wake) as outcome:
+        with self._watched(wanted, wake) as waiting:
             until = time.monotonic() + WAIT
             while not await _within(landed, LOOK):
                 if await look(wanted):
                     return
                 _give_up_after(until, location)
-            outcome.check(location)
+            waiting.check(location)
 
     @contextlib.contextmanager
-    def _watched(self, wanted: Checkpoint, wake: Callable[[], object]) -> Generator[_Outcome]:
-        outcome, key = _Outcome(), (wanted.thread, wanted.id)
-
-        def tell(error: BaseException | None) -> None:
-            outcome.error = error
-            wake()
-
+    def _watched(self, wanted: Checkpoint, wake: Callable[[], object]) -> Generator[_Waiting]:
+        waiting = _Waiting(wanted, wake)
         with self._guard:
-            known = key in self._ids
-            if not known:
-                self._waiting.setdefault(key, []).append(tell)
-        if known:
-            wake()
+            known, error = wanted.key in self._ids, self._graphs.get(wanted.graph)
+            self._waiting.append(waiting)
+        if known or error is not None:
+            waiting.tell(None if known else error)
         try:
-            yield outcome
+            yield waiting
         finally:
             with self._guard:
-                waiting = self._waiting.get(key, [])
-                if tell in waiting:
-                    waiting.remove(tell)
-                if not waiting:
-                    self._waiting.pop(key, None)
+                self._waiting.remove(waiting)
 
 
-class _Outcome:
-    error: BaseException | None = None
+class _Waiting:
+    """One effect that waits for a checkpoint."""
+
+    def __init__(self, wanted: Checkpoint, wake: Callable[[], object]) -> None:
+        self.wanted = wanted
+        self._wake = wake
+        self._error: BaseException | None = None
+
+    def tell(self, error: BaseException | None) -> None:
+        """It is saved, or cannot be."""
+        self._error = error
+        self._wake()
 
     def check(self, location: str) -> None:
-        if self.error is not None:
+        """Raises LedgerError if it cannot be saved."""
+        if self._error is not None:
             why = "the checkpoint that this step began from could not be saved"
-            raise LedgerError(location, why, "So the effect did not start.") from self.error
+            raise LedgerError(location, why, "So the effect did not start.") from self._error
 
 
 def _give_up_after(until: float, location: str) -> None:
@@ -174,8 +189,8 @@ def _names(config: Mapping[str, Any]) -> tuple[str, str]:
     return str(configurable.get("thread_id")), str(configurable.get("checkpoint_ns") or "")
 
 
-def _remember(known: OrderedDict[tuple[str, str], None], key: tuple[str, str]) -> None:
-    known[key] = None
+def _remember(known: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
+    known[key] = value
     known.move_to_end(key)
     if len(known) > _REMEMBERED:
         known.popitem(last=False)
