@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -64,6 +65,9 @@ class Crew:
     def __init__(self, plan: Plan, board: Board) -> None:
         self._plan, self._board = plan, board
         self._alive: dict[int, subprocess.Popen[bytes]] = {}
+        self._lifeline = (
+            os.pipe()
+        )  # all read it; what is written on it is nothing, but it breaks when this process ends
         self._started = 0
         self.kills: Counter[str] = Counter()
         self.faults: list[str] = []
@@ -75,7 +79,7 @@ class Crew:
                 self._gone(slot)
         while len(self._alive) < self._plan.workers and not self._board.all_settled:
             line = [sys.executable, str(HERE / "worker.py"), self._plan.to_json(), str(self._started)]
-            self._alive[self._started] = subprocess.Popen(line, env=environment(), stdin=subprocess.DEVNULL)
+            self._alive[self._started] = subprocess.Popen(line, env=environment(), stdin=self._lifeline[0])
             self._started += 1
 
     def _gone(self, slot: int) -> None:
@@ -93,9 +97,10 @@ class Crew:
         process = self._alive[slot]
         if process.poll() is not None:
             return False
-        process.kill()
-        process.wait()
         del self._alive[slot]
+        process.kill()
+        if process.wait() == 0:  # it came to its own end at this moment
+            return False
         self.kills[window_of(self._board.place(slot), charges_in(self._plan.log))] += 1
         return True
 
@@ -112,6 +117,8 @@ class Crew:
                 del self._alive[slot]
             else:
                 self._gone(slot)
+        for end in self._lifeline:
+            os.close(end)
 
 
 class Killer:

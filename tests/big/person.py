@@ -8,6 +8,7 @@ Only for orders that neither a key nor a look-up can help.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections import Counter
@@ -44,7 +45,7 @@ def main() -> None:
     """Answer until standard input is closed."""
     plan = Plan.from_json(sys.argv[1])
     closed = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), closed.set()), daemon=True).start()
+    threading.Thread(target=lambda: (os.read(0, 1), closed.set()), daemon=True).start()
     ledger, given = c4a.init(plan.ledger, lease=plan.lease), Counter[str]()
     while not closed.wait(PAUSE):
         answer(plan, ledger, given)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -88,10 +89,10 @@ def unguarded(till: Till) -> dict[str, Pay]:
 
 
 def work(plan: Plan, board: Board, slot: int) -> None:
-    """Pay until all is settled, time is up, or the runner is gone."""
-    till, runner = Till(plan, board, slot), os.getppid()
+    """Pay until all is settled or time is up."""
+    till = Till(plan, board, slot)
     pay = unguarded(till) if plan.control else guarded(till)
-    while not board.all_settled and time.monotonic() < plan.until and os.getppid() == runner:
+    while not board.all_settled and time.monotonic() < plan.until:
         orders = board.open_orders()[:REACH]
         if not orders or not settle(plan, board, till, till.chance.choice(orders), pay):
             time.sleep(till.chance.uniform(0, 0.02))
@@ -112,9 +113,16 @@ def settle(plan: Plan, board: Board, till: Till, order: int, pay: dict[str, Pay]
     return True
 
 
+def end_with_the_runner() -> None:
+    """The other end of the pipe is closed with it, however it ends."""
+    os.read(0, 1)
+    os._exit(1)
+
+
 def main() -> None:
     """Open what the plan names, and work."""
     plan, slot = Plan.from_json(sys.argv[1]), int(sys.argv[2])
+    threading.Thread(target=end_with_the_runner, daemon=True).start()
     if not plan.control:
         c4a.init(plan.ledger, lease=plan.lease)
     work(plan, Board(plan.board, plan.orders), slot)
