@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -176,6 +177,7 @@ def test_options_of_the_command_that_documents_type_exist():
     assert wrong == set()
 
 
+@cache
 def _help(command: str) -> str:
     words = [sys.executable, "-m", "call4agents_core", command, "--help"]
     environment = {**os.environ, "COLUMNS": "200"}

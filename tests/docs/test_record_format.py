@@ -234,6 +234,22 @@ def test_bodies_hold_what_the_page_says(ledger_file):
     assert seen == set(kinds()) - {"late", "archived"}
 
 
+def test_archived_action_leaves_what_the_page_says(ledger_file):
+    """One entry for each action, signed, which accounts for the numbers that are gone."""
+    ledger = c4a.Ledger.open(ledger_file)
+    ledger.archive(ledger_file.with_name("old.sqlite"), older_than=0)
+    ledger.close()
+    _, found = streams(ledger_file)
+    must, may = kinds()["archived"]
+    assert all(
+        len(stream) == 1 and stream[0].keys() == must | may | {"v", "kind", "at", "tool"} for stream in found.values()
+    )
+    with closing(sqlite3.connect(ledger_file)) as database:
+        numbers = {seq for (seq,) in database.execute("SELECT seq FROM c4a_entries")}
+    numbers |= {seq for (stream,) in found.values() for seq in stream["gone"]}
+    assert numbers == set(range(1, max(numbers) + 1))
+
+
 def test_the_page_names_every_state():
     """The states of the derived table, but the one of an action without entries."""
     named = {word for row in rows(PAGE.section("States")) for word in re.findall(r"`([\w-]+)`", row[0])}
