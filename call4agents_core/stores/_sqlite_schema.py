@@ -102,13 +102,14 @@ def _quoted(path: str) -> str:
 
 def make_file(path: Path) -> None:
     """An empty file that only this user may read, where there is none; SQLite gives its side files the same mode."""
-    if not path.parent.is_dir():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        pass
+        if not path.parent.is_dir():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as error:
+        if path.exists():  # another process was faster
+            return
         raise LedgerReadOnly(
             str(path), f"its file cannot be made ({error.strerror})", "Name a location where this user may write."
         ) from error

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 #: From this many files in the owners folder on, those of dead owners that nothing names are removed.
 _TIDY_FROM = 50
+#: Bytes of the smallest SQLite database that has anything in it.
+_SMALLEST = 512
 #: How long a fork waits for each thread of the parent that is inside SQLite, in seconds.
 _FORK_WAIT = 0.5
 
@@ -118,6 +120,10 @@ class SQLiteStore:
             raise LedgerError(self.location, "it is a folder", "Name a file in it.")
         if not path.exists() and not make:
             raise LedgerNotFound(self.location)
+        if path.exists() and 0 < path.stat().st_size < _SMALLEST:  # SQLite would take it for empty
+            raise LedgerError(
+                self.location, "the file is no SQLite database", "Name another location; this file was not touched."
+            )
         if not self._read_only:
             refuse = _mounts.judge_here(path).refuse
             if refuse:
@@ -290,7 +296,9 @@ class SQLiteStore:
 
     def _hold(self) -> list[threading.Lock]:
         """Wait until no thread of ours is inside SQLite, whose own locks a child would inherit in whatever state they are."""
-        held = [self._opening] if self._opening.acquire(timeout=_FORK_WAIT) else []  # opening a connection is inside, too
+        held = (
+            [self._opening] if self._opening.acquire(timeout=_FORK_WAIT) else []
+        )  # opening a connection is inside, too
         locks = {part.lock for part in (self._writer, self._reader) if part is not None}
         return held + [lock for lock in locks if lock.acquire(timeout=_FORK_WAIT)]
 

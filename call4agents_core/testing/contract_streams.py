@@ -252,6 +252,10 @@ class StreamContract:
         assert store.owner() == owner
         assert store.owner_status(owner) == "alive"
 
+    def test_threads_that_ask_at_once_are_one_owner(self, store: Store) -> None:
+        """Two names for one process, and one of them would be nobody's."""
+        assert len(set(together(8, lambda _: store.owner()))) == 1
+
     def test_the_clock_gives_seconds_since_the_epoch(self, store: Store) -> None:
         """Its own, which is not far from ours."""
         assert abs(store.now() - time.time()) < 60

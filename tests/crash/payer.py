@@ -61,7 +61,7 @@ ORDERS = {"call": call, "approve": approve, "deny": deny, "resolve": resolve}
 
 
 def start(ledger_path, world_path):
-    global ledger, world  # noqa: PLW0603
+    global ledger, world
     ledger, world = c4a.init(ledger_path), World(Path(world_path))
 
 
