@@ -70,11 +70,12 @@ class Owners:
         if self._held is not None and self._held[0] == os.getpid():
             return self._held[1]
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _mine_guard:
-            name, handle = self._locked_file()
-            _mine.add(str(self._folder / name))
-        self._held = (os.getpid(), f"{name}@{boot_id()}", handle)
-        return self._held[1]
+        with _mine_guard:  # threads that come first at once are one owner
+            if self._held is None or self._held[0] != os.getpid():
+                name, handle = self._locked_file()
+                _mine.add(str(self._folder / name))
+                self._held = (os.getpid(), f"{name}@{boot_id()}", handle)
+            return self._held[1]
 
     def _locked_file(self) -> tuple[str, int]:
         while True:

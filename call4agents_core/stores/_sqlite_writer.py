@@ -54,7 +54,7 @@ class _Ticket:
 
 
 class Writer:
-    """The one writing connection of a process. ``check`` is asked after each durable commit whether the file is still the one opened."""
+    """The one writing connection of a process. ``check`` is asked around each durable commit whether the file is still the one opened."""
 
     def __init__(
         self,
@@ -125,6 +125,8 @@ class Writer:
     def _transact(self, batch: list[_Ticket], durable: bool) -> None:
         self._sync_mode(full=durable)
         self._take_the_file()
+        if durable:
+            self._check()
         for ticket in batch:
             ticket.written = self._insert_all(ticket.drafts)
         self.connection.execute("COMMIT")
