@@ -76,8 +76,8 @@ def run(example: Example, folder: Path) -> None:
         capture_output=True, text=True, encoding="utf-8", timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, f"{example.blocks[0].where}:\n{done.stdout}{done.stderr}"
-    if example.printed:
-        shown = "".join(block.text for block in example.printed)
+    shown = "".join(block.text for block in example.printed)
+    if shown and not (os.sep == "\\" and ".../" in shown):  # the pages spell paths as most systems do
         agree(shown, done.stdout, {}, example.printed[0].where)
 
 
