@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 #: Every command and what it is for. The command `rotate-secret` is the file rotate_secret.py.
 COMMANDS = {
     "quickstart": "see crashes and resumes, without and with the ledger: offline, under a minute",
+    "selftest": "try this installation and this disk out: kills, races, approvals, undo",
     "doctor": "what is installed, how the ledger is, which settings are risky",
     "report": "the same as the text of an issue, to be pasted by you",
     "list": "actions, newest first; --runs: runs",
