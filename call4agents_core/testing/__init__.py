@@ -7,6 +7,7 @@ process has to find then.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core.testing.kills import AFTERMATH, Aftermath, KillPoint, around, check_killed, kill_at, killed
@@ -51,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
         import pytest
 
-        pytest.register_assert_rewrite(*_SUITES.values())
+        pytest.register_assert_rewrite(*(module for module in _SUITES.values() if module not in sys.modules))
         return getattr(importlib.import_module(_SUITES[name]), name)
     msg = f"module 'call4agents_core.testing' has no attribute {name!r}"
     raise AttributeError(msg)

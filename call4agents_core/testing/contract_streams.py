@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from call4agents_core._types import ActionRow, RequestRow, RunRow
 from call4agents_core.errors import LedgerError
 from call4agents_core.testing._drafts import action, contents, draft
+from call4agents_core.testing._threads import together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from call4agents_core.stores._protocol import Store
-
-
-def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """What ``work(i)`` gives in ``count`` threads that start at once; an exception in one of them is raised here."""
-    gate, found, errors = threading.Barrier(count), [None] * count, list[BaseException]()
-
-    def one(i: int) -> None:
-        try:
-            gate.wait()
-            found[i] = work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=one, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return found
 
 
 class StreamContract:
