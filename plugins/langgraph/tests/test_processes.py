@@ -100,7 +100,6 @@ def test_case_d06_two_workers_that_resume_one_thread_act_once_though_its_checkpo
 
 def test_case_r04_a_cancelled_task_under_exit_durability_is_still_in_the_ledger(one_node, thread, run_async):
     """R04: langgraph#5672, durability="exit" loses the record of a cancelled task."""
-
     acted = asyncio.Event()
 
     @effect(name="charge")
