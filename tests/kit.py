@@ -89,6 +89,36 @@ def entries_of(ledger: c4a.Ledger) -> int:
     return sum(1 for _ in ledger.store.scan())
 
 
+def faults(ledger: c4a.Ledger) -> str:
+    """What verify finds, a line each."""
+    return "\n".join(ledger.verify().faults)
+
+
+def counting() -> tuple[list[Any], Callable[..., int]]:
+    """What ran, and what a tool returns to say the how-manieth run it was."""
+    ran: list[Any] = []
+
+    def run(value: object = None) -> int:
+        ran.append(value)
+        return len(ran)
+
+    return ran, run
+
+
+def failing(error: BaseException, times: int = 1, **options: Any) -> tuple[Any, list[str]]:
+    """An effect that raises so often, then returns; and the idempotency keys of its attempts."""
+    keys: list[str] = []
+
+    @c4a.effect(name="pay", **({"wait": 0.2} | options))
+    def pay(amount: int) -> str:
+        keys.append(c4a.idempotency_key())
+        if len(keys) <= times:
+            raise error
+        return f"paid {amount}"
+
+    return pay, keys
+
+
 @contextlib.contextmanager
 def raw(path: Path | str) -> Iterator[sqlite3.Connection]:
     """A connection to the ledger's file as an attacker has it: the triggers are gone, and nothing is asked of us."""

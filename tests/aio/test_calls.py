@@ -8,47 +8,18 @@ import pytest
 
 import call4agents_core as c4a
 from call4agents_core.errors import (
-    ApprovalDenied,
-    ApprovalRequired,
     EffectInDoubt,
     EffectRefused,
     EffectRunning,
     KeyConflict,
-    LedgerReadOnly,
     NoActiveRun,
     ResultNotKept,
-    ResultNotRecorded,
     UnstableArgument,
-    UsageError,
 )
-from tests.kit import Boom, Opaque, Safe, entries_of
+from tests.aio.calls import in_loop, payer
+from tests.kit import Boom, Opaque, Safe
 
 pytestmark = pytest.mark.usefixtures("ledger")
-
-
-def in_loop(work, run="r"):
-    """Await it in a loop of its own, inside a run."""
-
-    async def main():
-        async with c4a.run(run):
-            return await work()
-
-    return asyncio.run(main())
-
-
-def payer(fail=None, **options):
-    """An effect whose attempts raise what ``fail`` says by number; and the idempotency keys of its attempts."""
-    keys = []
-
-    @c4a.effect(name="apay", **({"wait": 0.2} | options))
-    async def pay(amount, to="alice"):
-        keys.append(c4a.idempotency_key())
-        await asyncio.sleep(0)
-        if len(keys) in (fail or {}):
-            raise fail[len(keys)]
-        return amount, to
-
-    return pay, keys
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
@@ -356,95 +327,3 @@ def test_arguments_results_and_options_of_async_effects():
         assert len(ran) == before + 3
 
     in_loop(work)
-
-
-# ---- decisions, awaited ----------------------------------------------------------------------------------------------
-
-
-def test_the_twins_that_are_awaited_do_what_the_functions_do():
-    """aapprove, adeny, arequest_approval, apending, aapprove_request, adeny_request, aresolve."""
-    pay, keys = payer(approval=True, fail={3: Boom()})
-
-    async def work():
-        with pytest.raises(ApprovalRequired) as caught:
-            await pay(1)
-        assert await c4a.apending() == [caught.value.request] == await c4a.apending("r")
-        await c4a.aapprove_request(caught.value.request.id, by="boss", valid_for=60)
-        assert await pay(1) == (1, "alice")
-        await c4a.aapprove(pay, amount=2, c4a_by="boss")
-        assert await pay(2) == (2, "alice")
-        await c4a.adeny(pay, amount=3, c4a_reason="no")
-        with pytest.raises(ApprovalDenied, match="no"):
-            await pay(3)
-        request = await c4a.arequest_approval(pay, amount=3)
-        await c4a.adeny_request(request.id, reason="still no")
-        with pytest.raises(ApprovalDenied, match="still no"):
-            await pay(3)
-        await c4a.aapprove(pay, amount=4)
-        with pytest.raises(Boom):
-            await pay(4)
-        with pytest.raises(EffectInDoubt) as doubt:
-            await pay(4)
-        await c4a.aresolve("r", doubt.value.action, c4a.happened("by hand"))
-        assert await pay(4) == "by hand"
-        with pytest.raises(TypeError):
-            await c4a.aapprove(pay)
-        with pytest.raises(UsageError):
-            await c4a.aresolve("r", doubt.value.action, c4a.did_not_happen())
-        assert await c4a.apending() == []
-
-    in_loop(work)
-    assert len(keys) == 3
-
-
-def test_one_yes_runs_one_of_many_tasks():
-    """And a yes to one call is none to another."""
-    pay, keys = payer(approval=True, wait=10)
-
-    async def work():
-        await c4a.aapprove(pay, amount=5)
-        with pytest.raises(ApprovalRequired):
-            await pay(9999, "mallory")
-        return await asyncio.gather(*(pay(5) for _ in range(10)))
-
-    assert in_loop(work) == [(5, "alice")] * 10
-    assert len(keys) == 1
-
-
-# ---- a ledger that cannot be written ---------------------------------------------------------------------------------
-
-
-def test_an_async_result_that_cannot_be_written_is_handed_over(ledger):
-    """ResultNotRecorded carries it; later calls are in doubt."""
-
-    @c4a.effect(wait=0.1)
-    async def big():
-        connection = ledger.store._writing().connection
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages}")
-        return "x" * 100_000
-
-    async def work():
-        with pytest.raises(ResultNotRecorded) as caught:
-            await big()
-        assert len(caught.value.result) == 100_000
-        with pytest.raises(EffectInDoubt):
-            await big()
-
-    in_loop(work)
-
-
-def test_an_async_tool_does_not_run_where_nothing_can_be_written(ledger):
-    """Refused before it starts."""
-    pay, keys = payer()
-    reader = c4a.Ledger.open(ledger.location, read_only=True)
-
-    async def main():
-        async with c4a.run("r", ledger=reader):
-            with pytest.raises(LedgerReadOnly):
-                await pay(5)
-
-    asyncio.run(main())
-    reader.close()
-    assert keys == []
-    assert entries_of(ledger) == 0
