@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +16,7 @@ from benchmarks.samples import Samples, take, turns
 if TYPE_CHECKING:
     from benchmarks.settings import Settings
 
-#: The unit of ru_maxrss, in bytes.
-_MAXRSS = 1 if sys.platform == "darwin" else 1024
+_LAUNCH = Path(__file__).with_name("launch.py")
 
 
 class Cost(NamedTuple):
@@ -37,21 +35,12 @@ def call4agents(*words: str) -> list[str]:
 
 def measured(words: list[str]) -> Cost:
     """Run a program to its end, which must be a good one."""
-    start = time.perf_counter()
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment()
-    )
-    memory = None
-    if sys.platform == "win32":
-        process.wait()
-    else:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        memory = usage.ru_maxrss * _MAXRSS
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise WorkerFailed(f"{' '.join(words)} ended with {process.returncode}")
-    return Cost(seconds, memory)
+    launch = [sys.executable, "-I", "-S", str(_LAUNCH), *words]
+    done = subprocess.run(launch, capture_output=True, check=True, env=_environment())  # noqa: S603 - our own command
+    seconds, memory, code = done.stdout.split()
+    if int(code):
+        raise WorkerFailed(f"{' '.join(words)} ended with {int(code)}")
+    return Cost(float(seconds), float(memory) or None)
 
 
 def shown(command: str, location: Path) -> list[Any]:
