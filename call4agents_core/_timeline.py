@@ -5,7 +5,6 @@ Everything is read through the ledger's own check, so nothing is told on the wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,8 +27,7 @@ class Placed(NamedTuple):
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAction:
+class RecordedAction(NamedTuple):
     """One action with all its entries, checked.
 
     ``standing`` is how it stands in the words of the command line: the state, but "running" or "in-doubt" for an attempt that

@@ -6,6 +6,8 @@ import shlex
 
 import pytest
 
+from call4agents_core._rules import DIED
+
 
 def test_doubt_tells_since_when_why_the_key_and_what_to_type(cli, trips):
     """All that a person needs who is called at night."""
@@ -47,7 +49,7 @@ def test_a_killed_process_leaves_a_doubt(cli):
     """SIGKILL inside the tool."""
     cli.agent("r", "charge(13)")
     (one,) = cli("doubt", "--json").json
-    assert one["cause"] == "its process ended inside it"
+    assert one["cause"] == DIED
 
 
 def test_happened_gives_the_result_to_the_next_call(cli, trips):

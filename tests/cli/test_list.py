@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from call4agents_core._rules import DIED
+
 
 def test_actions_are_listed_newest_first_with_arguments_and_state(cli, trips):
     """A line for each action."""
@@ -73,8 +75,8 @@ def test_an_attempt_is_running_while_its_process_lives_and_in_doubt_afterwards(c
         process.kill()
         process.communicate()
     assert [one["run"] for one in cli("list", "--json", "--state", "in-doubt").json] == ["live", "trip-2"]
-    assert cli("doubt", "--json").json[0]["cause"] == "its process ended inside it"
-    assert "in doubt: its process ended inside it" in cli("show", "live").out
+    assert cli("doubt", "--json").json[0]["cause"] == DIED
+    assert f"in doubt: {DIED}" in cli("show", "live").out
 
 
 def test_the_state_is_that_of_the_entries_not_of_the_derived_table(cli, trips):
