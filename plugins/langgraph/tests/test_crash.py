@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import call4agents_core as c4a
 from call4agents_core.plugin import Scene
 from call4agents_langgraph import example
-from call4agents_langgraph._play import CHECKPOINTS, THREAD, Stage
+from call4agents_langgraph._play import CHECKPOINTS, Stage
 from call4agents_langgraph._plugin import plugin
 
 pytestmark = [pytest.mark.framework, pytest.mark.crash]
@@ -35,15 +38,15 @@ def test_with_our_guard_broken_the_same_scene_sends_twice(kill, tmp_path, monkey
 
 
 def test_killed_inside_the_thread_is_in_doubt_until_a_person_has_looked_and_then_goes_on(tmp_path):
-    """The person's answer is given from another process than the agent's."""
+    """The person types what the refusal says, in a process that knows nothing of the agent."""
     stage = Stage(tmp_path, guarded=True)
     stage.begin("inside")
     told = stage.resume()
     assert told["outcome"] == "in doubt"
-    assert f"resolve {THREAD} {told['action']} happened --ledger {(tmp_path / CHECKPOINTS).resolve()}" in told["text"]
-    ledger = c4a.Ledger.open(tmp_path / CHECKPOINTS)
-    ledger.resolve(THREAD, told["action"], c4a.happened("sent to bob"))
-    ledger.close()
+    program, *words = shlex.split(re.search("`(call4agents resolve [^`]+)`", told["text"])[1])
+    assert (program, told["action"] in words) == ("call4agents", True)
+    result = ["--result", json.dumps("sent to bob")]
+    subprocess.run([sys.executable, "-m", "call4agents_core", *words, *result], check=True, capture_output=True)
     assert stage.resume() == {"outcome": "finished", "text": "Done: sent to bob."}
     assert len(stage.sent()) == 1
 
