@@ -87,7 +87,7 @@ def test_a_disk_that_is_full_at_the_result_hands_the_result_over(ran, disk, ledg
     ledger.close()
     again = c4a.Ledger.open(ledger.location)
     with c4a.run("r", ledger=again):
-        with pytest.raises(EffectInDoubt):
+        with pytest.raises(EffectInDoubt, match="its process ended inside it"):
             big(1)
         again.resolve("r", caught.value.action, c4a.happened(caught.value.result))
         assert big(1) == [LONG, 1]

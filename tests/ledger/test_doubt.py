@@ -135,7 +135,7 @@ def test_an_action_called_from_inside_its_own_body_is_refused():
     """It would wait for itself; the outer attempt goes on."""
     seen = []
 
-    @c4a.effect
+    @c4a.effect(wait=0.1)
     def outer(n):
         with pytest.raises(EffectRunning, match="own body") as caught:
             outer(n)

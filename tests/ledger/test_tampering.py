@@ -212,6 +212,20 @@ def test_nothing_is_imported_on_the_word_of_a_forged_entry(ledger, note, tmp_pat
         note("x")
 
 
+PARTS = {"run": "other", "action": "cd" * 16, "n": 3, "before": b"another", "body": b"another"}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_in_the_mac_on_its_own(part):
+    """Run, action, place, the MAC of the entry before, and the content: none is covered by another only."""
+    entry = {"run": "r", "action": "ab" * 16, "n": 2, "before": b"before", "body": b"body"}
+    ring = _keys.Keyring(b"ledger", FORGER)
+    mac = ring.sign(**entry)
+    assert ring.accepts(mac, **entry)
+    assert not ring.accepts(mac, **{**entry, part: PARTS[part]})
+    assert not _keys.Keyring(b"other", FORGER).accepts(mac, **entry)
+
+
 # ---- entries that are gone -------------------------------------------------------------------------------------------
 
 

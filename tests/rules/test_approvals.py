@@ -82,6 +82,8 @@ def test_a_no_cancels_every_unused_yes_of_the_action():
     for digest in ("ten", "10.00"):
         assert stream.call(Call(digest, needs_yes=True)) == Refused("denied", no)
     assert stream.kinds == ["approved", "approved", "denied"]
+    stream.ask()
+    assert stream.call(NEEDY).why == "waiting"
 
 
 def test_a_no_lasts_until_a_new_yes():
@@ -196,6 +198,8 @@ def test_a_no_between_two_attempts_stops_the_second():
             stream.deny()
         assert stream.call(NEEDY).why == "denied"
         assert stream.call(Call()).why == "denied"
+        stream.ask()
+        assert stream.call(NEEDY).why == "waiting"  # nor when somebody asks anew
 
 
 def test_a_no_does_not_change_what_is_done():

@@ -98,6 +98,17 @@ def test_a_resend_needs_a_yes_that_still_covers_it():
     assert stream.state.yes == {}
 
 
+def test_a_resend_in_another_spelling_needs_a_yes_of_its_own():
+    """Under one key 10 and "10.00" are one action, and a yes covers exact arguments."""
+    ten = Call("ten", {"amount": "10"}, needs_yes=True, idempotent_for=3600.0)
+    spelled = Call("10.00", {"amount": "10"}, needs_yes=True, idempotent_for=3600.0)
+    stream = Stream()
+    stream.approve(ten)
+    stream.begin(ten)
+    assert isinstance(stream.call(spelled, resend=True), Doubt)
+    assert isinstance(stream.call(ten, resend=True), Begun)
+
+
 def test_a_resend_without_any_yes_where_one_is_needed_stays_a_doubt():
     """The policy of the effect may have become stricter since the first attempt."""
     assert isinstance(in_doubt(HOUR).call(NEEDY, resend=True), Doubt)
