@@ -73,7 +73,9 @@ class Answers(Streams):
                 return Held(self.running(call, attempt.at), flight)
             case _rules.Doubt(attempt, cause, askable):
                 return Doubtful(
-                    EffectInDoubt(**facts, since=attempt.at, cause=cause, ledger=self.location), attempt.n, askable
+                    EffectInDoubt(**facts, since=attempt.at, cause=cause, ledger=self.location, attempt=attempt.n),
+                    attempt.n,
+                    askable,
                 )
             case _rules.Conflict(arguments):
                 raise KeyConflict(call.effect.tool, call.run, call.given_key or "", arguments)
@@ -93,14 +95,13 @@ class Answers(Streams):
         )
 
     def _refusal(self, why: str, entry: Entry | None, facts: dict[str, Any]) -> EffectRefused:
-        match why:
-            case "undone":
-                return EffectUndone(**facts)
-            case "archived":
-                return EffectArchived(**facts)
-            case "repeated":
-                return EffectRefused.repeated(**facts)
+        if why == "undone":
+            return EffectUndone(**facts)
+        if why == "repeated":
+            return EffectRefused.repeated(**facts)
         assert entry is not None
+        if why == "archived":
+            return EffectArchived(**facts, was=entry.data["was"])
         if why == "denied":
             return ApprovalDenied(**facts, by=entry.data["by"], reason=entry.data["reason"])
         return ApprovalRequired(self.request_in(entry, **facts))

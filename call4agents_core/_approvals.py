@@ -45,13 +45,16 @@ class Approvals(Core):
         until = self._until(c4a_valid_for)
         call = self._meant(tool, arguments, c4a_key, c4a_run)
         request = call.request()
-        self.advance(
+        state, _ = self.advance(
             call.run,
             call.action,
             call.head,
             lambda state: (_rules.approve(state, request, by=c4a_by, until=until), None),
             durable=True,
         )
+        given = state.yes.get(call.digest)
+        if given is not None:  # an earlier yes that lasts longer stays as it is
+            until = given.data["until"]
         return Approval(call.run, call.effect.tool, call.action, c4a_by, until)
 
     def deny(
@@ -130,14 +133,24 @@ class Approvals(Core):
         self.advance(row.run, row.action, dict, step, durable=True)
 
     def resolve(
-        self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = ""
+        self,
+        run: str,
+        action: str,
+        outcome: Happened | DidNotHappen,
+        *,
+        by: str | None = None,
+        note: str = "",
+        attempt: int | None = None,
     ) -> None:
         """A person's answer to an action in doubt; ``action`` is its id or a unique prefix of it.
+
+        ``attempt``, which EffectInDoubt and ``call4agents doubt`` name, binds the answer to what was looked at: it is refused
+        if another attempt was made since.
 
         Raises EffectRunning while an attempt can still be running, UsageError where nothing is in doubt.
         """
         action = self.action_like(run, action)
-        said = self.settle(run, action, outcome, {"by": by, "note": note, "via": "person"})
+        said = self.settle(run, action, outcome, {"by": by, "note": note, "via": "person"}, attempt=attempt)
         if said is None:
             return
         head = self.state(run, action).head

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from call4agents_core import _keys
 from call4agents_core._ledger import Core
@@ -85,15 +85,15 @@ class Archiving(Core):
 
     def _stone(self, stream: tuple[list[Row], State]) -> Stone:
         rows, state = stream
-        tool = state.head.data["tool"] if state.head is not None else ""
-        gone = [row.seq for row in rows[1:]]
-        data = {
+        assert state.head is not None
+        known = state.head.data
+        data: dict[str, Any] = {
             "v": _keys.FORMAT,
             "kind": "archived",
             "at": self.store.now(),
-            "tool": tool,
+            **{name: known[name] for name in ("tool", "ordinal", "key", "reverses") if name in known},
             "was": state.name,
-            "gone": gone,
+            "gone": [row.seq for row in rows[1:]],
         }
         body = json.dumps(data, separators=(",", ":")).encode("ascii")
         mac = self.keyring.sign(rows[0].run, rows[0].action, 1, b"", body)

@@ -129,10 +129,14 @@ def resolve(
     *,
     by: str | None = None,
     note: str = "",
+    attempt: int | None = None,
     ledger: Ledger | None = None,
 ) -> None:
-    """A person's answer to an action in doubt: `happened(result)` or `did_not_happen()`. ``action``: its id or a unique prefix."""
-    _chosen(ledger).resolve(run, action, outcome, by=by, note=note)
+    """A person's answer to an action in doubt: `happened(result)` or `did_not_happen()`. ``action``: its id or a unique prefix.
+
+    See `Ledger.resolve`.
+    """
+    _chosen(ledger).resolve(run, action, outcome, by=by, note=note, attempt=attempt)
 
 
 async def aresolve(
@@ -142,10 +146,11 @@ async def aresolve(
     *,
     by: str | None = None,
     note: str = "",
+    attempt: int | None = None,
     ledger: Ledger | None = None,
 ) -> None:
     """`resolve`, to be awaited."""
-    await _chosen(ledger).aresolve(run, action, outcome, by=by, note=note)
+    await _chosen(ledger).aresolve(run, action, outcome, by=by, note=note, attempt=attempt)
 
 
 def undo(run: str | None = None, *, dry_run: bool = False, ledger: Ledger | None = None) -> UndoReport:

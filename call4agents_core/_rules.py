@@ -73,7 +73,7 @@ class Conflict(NamedTuple):
 
 Verdict = Recorded | Begun | Running | Doubt | Refused | Conflict
 
-DIED = "its process ended inside it"
+DIED = "its process ended inside it, or could not write how it ended"
 UNKNOWN_OWNER = "nobody can tell whether its process still runs, since its file in the owners folder is gone"
 
 
@@ -96,7 +96,7 @@ def begin(state: State, call: Asking, *, now: float, owner: OwnerStatus, resend:
         case "undone":
             return None, Refused("undone")
         case "archived":
-            return None, Refused("archived")
+            return None, Refused("archived", state.head)
         case "started" | "in-doubt":
             return _again(state, call, now, owner, resend)
         case "none" | "not-done":

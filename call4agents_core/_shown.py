@@ -42,3 +42,13 @@ def _one(character: str) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def command(*words: str, options: tuple[str, ...] = (), ledger: str = "") -> str:
+    """A command line to type, quoted for a shell and safe to print. ``words``: the command and what it is about."""
+    import shlex  # it brings the regular expressions, which few starts need
+
+    tail = (*options, "--ledger", ledger) if ledger else options
+    if any(word.startswith("-") for word in words):  # a run or a tool of such a name would be taken for an option
+        return escaped(shlex.join(("call4agents", words[0], *tail, "--", *words[1:])))
+    return escaped(shlex.join(("call4agents", *words, *tail)))

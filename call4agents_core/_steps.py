@@ -70,10 +70,10 @@ def steps(ledger: Core, call: Call, found: Begin | None = None) -> Generator[Do 
                 raise found.error
             yield Wait(found.flight, left if found.flight is not None else min(look, left))
             look = min(look * 1.5, _LAST_LOOK)
-        elif options.reconcile is not None and not resend and found.askable:
+        elif isinstance(found, Doubtful):
+            if options.reconcile is None or resend or not found.askable:
+                raise found.error
             resend = not (yield from _reconcile(ledger, call, found))
-        else:
-            raise found.error
         found = None
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from call4agents_core import _codec
+from call4agents_core._shown import command as command
 from call4agents_core._shown import escaped
 
 if TYPE_CHECKING:
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
 
     from call4agents_core._reports import UndoReport
     from call4agents_core._requests import ApprovalRequest
-
-
-def command(*words: str, ledger: str = "") -> str:
-    """A command line to type, quoted for a shell and safe to print."""
-    import shlex  # it brings the regular expressions, which few starts need
-
-    tail = ("--ledger", ledger) if ledger else ()
-    if any(word.startswith("-") for word in words):  # a run or a tool of such a name would be taken for an option
-        return escaped(shlex.join(("call4agents", words[0], *tail, "--", *words[1:])))
-    return escaped(shlex.join(("call4agents", *words, *tail)))
 
 
 E = TypeVar("E", bound="Call4AgentsError")
@@ -152,14 +143,19 @@ class EffectRefused(Call4AgentsError):
 class EffectInDoubt(EffectRefused):
     """The action may have happened: its process died inside it, or it raised. It is never repeated silently.
 
-    ``since`` is when the attempt began (seconds since the epoch), ``cause`` what is known of its end.
+    ``since`` is when the attempt began (seconds since the epoch), ``cause`` what is known of its end, ``attempt`` its entry.
     """
 
     code = "effect-in-doubt"
 
-    def __init__(self, *, run: str, tool: str, action: str, since: float, cause: str, ledger: str = "") -> None:
-        self.since, self.cause, self.ledger = since, cause, ledger
-        resolve = command("resolve", run, action, "happened", ledger=ledger)
+    def __init__(
+        self, *, run: str, tool: str, action: str, since: float, cause: str, ledger: str = "", attempt: int = 0
+    ) -> None:
+        self.since, self.cause, self.ledger, self.attempt = since, cause, ledger, attempt
+        bound = (
+            ("--attempt", str(attempt)) if attempt else ()
+        )  # what was found out about one says nothing of a later one
+        resolve = command("resolve", run, action, "happened", options=bound, ledger=ledger)
         super().__init__(
             f"{escaped(tool)} is in doubt in run {escaped(run)}: {escaped(cause)}. It may have happened, so it was not run again. "
             f"Look outside whether it happened, then type `{resolve}` or the same with did-not-happen; reconcile= or idempotent_for= let the effect answer by itself.",
@@ -175,7 +171,7 @@ class EffectRunning(EffectInDoubt):
     code = "effect-running"
 
     def __init__(self, *, run: str, tool: str, action: str, since: float, cause: str, ledger: str = "") -> None:
-        self.since, self.cause, self.ledger = since, cause, ledger
+        self.since, self.cause, self.ledger, self.attempt = since, cause, ledger, 0
         EffectRefused.__init__(
             self,
             f"{escaped(tool)} is running in run {escaped(run)}: {escaped(cause)}. It was not started a second time. Call again later; wait= sets how long a call waits for the result.",
@@ -201,13 +197,14 @@ class EffectUndone(EffectRefused):
 
 
 class EffectArchived(EffectRefused):
-    """The action was done; its record has moved to an archive."""
+    """The action's record has moved to an archive; ``was`` is how it stood then: done, as a rule."""
 
     code = "effect-archived"
 
-    def __init__(self, *, run: str, tool: str, action: str) -> None:
+    def __init__(self, *, run: str, tool: str, action: str, was: str = "done") -> None:
+        self.was = was
         super().__init__(
-            f"{escaped(tool)} was done in run {escaped(run)}, and its record has moved to an archive, so it was not run again. Open the archive to see its result; use another run id for new work.",
+            f"{escaped(tool)} was {was} in run {escaped(run)}, and its record has moved to an archive, so it was not run again. Open the archive to see it; use another run id for new work.",
             run=run,
             tool=tool,
             action=action,
@@ -345,6 +342,7 @@ class LedgerTampered(LedgerError):
             f"entry {n} of action {action[:12]} in run {escaped(run)} is not as it was written: {why}",
             f"Nothing was done on its word. Type `{verify}` to see all that is wrong.",
         )
+        self.why = why
 
 
 class LedgerTooNew(LedgerError):

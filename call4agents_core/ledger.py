@@ -112,10 +112,17 @@ class Ledger(Approvals, Undoing, Archiving, Verifying):
         return await self._off_loop(functools.partial(self.deny_request, id, by=by, reason=reason))
 
     async def aresolve(
-        self, run: str, action: str, outcome: Happened | DidNotHappen, *, by: str | None = None, note: str = ""
+        self,
+        run: str,
+        action: str,
+        outcome: Happened | DidNotHappen,
+        *,
+        by: str | None = None,
+        note: str = "",
+        attempt: int | None = None,
     ) -> None:
         """`resolve`, to be awaited."""
-        return await self._off_loop(functools.partial(self.resolve, run, action, outcome, by=by, note=note))
+        await self._off_loop(functools.partial(self.resolve, run, action, outcome, by=by, note=note, attempt=attempt))
 
     async def _off_loop(self, work: Callable[[], T]) -> T:
         from call4agents_core._async import off_loop
@@ -133,7 +140,8 @@ def _opened(
     from call4agents_core.stores.sqlite import SQLiteStore, side_folder
 
     file = None if address == ":memory:" else side_folder(address) / "secret"
-    secrets = Secrets(address, file, secret, old_secrets)
+    place = address if file is None else os.path.realpath(address)
+    secrets = Secrets(place, file, secret, old_secrets)
     return SQLiteStore(
         address, new=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside
     ), secrets

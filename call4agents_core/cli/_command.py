@@ -136,6 +136,6 @@ def writing(options: Options) -> closing[Ledger]:
     return closing(Ledger.open(options.ledger))
 
 
-def typed(options: Options, *words: str) -> str:
-    """A command line about the same ledger, for the user to type."""
-    return command(*words, ledger=options.ledger or "")
+def typed(options: Options, *words: str, also: tuple[str, ...] = ()) -> str:
+    """A command line about the same ledger, for the user to type. ``also``: options of it."""
+    return command(*words, options=also, ledger=options.ledger or "")

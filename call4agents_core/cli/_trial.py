@@ -15,7 +15,12 @@ _ledger = c4a.init(sys.argv[1])
 _world = World(Path(sys.argv[2]))
 
 
-@c4a.effect(name="pay", wait=30.0, undo=lambda amount: _world.act(f"take back {amount}"))
+def take_back(amount: int) -> None:
+    """Reverses a payment."""
+    _world.act(f"take back {amount}")
+
+
+@c4a.effect(name="pay", wait=30.0, undo=take_back)
 def pay(amount: int) -> str:
     """Costs something."""
     _world.act(f"pay {amount}")
@@ -57,6 +62,11 @@ def undo() -> list[str]:
     return [one.arguments["amount"] for one in c4a.undo(RUN).undone]
 
 
+def die_at(point: str) -> None:
+    """Be killed there."""
+    kill_at(_ledger, point)
+
+
 def archive(destination: str) -> int:
     """Move the run away; how many actions moved."""
     return _ledger.archive(destination, older_than=0).actions
@@ -70,5 +80,5 @@ if __name__ == "__main__":
         archive=archive,
         rotate=_ledger.rotate_secret,
         verify=lambda: list(_ledger.verify().faults),
-        kill_at=lambda point: kill_at(_ledger, point),
+        kill_at=die_at,
     )

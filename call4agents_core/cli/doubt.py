@@ -58,7 +58,7 @@ def _print(found: list[tuple[RecordedAction, Doubt]], options: Options) -> None:
                 "since": local_time(doubt.attempt.at, "seconds"),
                 "cause": doubt.cause,
                 "key": one.idempotency_key,
-                "resolve": _resolve(one, "happened", options),
+                "resolve": _resolve(one, doubt, "happened", options),
             }
         )
         say("")
@@ -68,8 +68,8 @@ def _print(found: list[tuple[RecordedAction, Doubt]], options: Options) -> None:
     )
 
 
-def _resolve(one: RecordedAction, outcome: str, options: Options) -> str:
-    return typed(options, "resolve", one.run, one.action, outcome)
+def _resolve(one: RecordedAction, doubt: Doubt, outcome: str, options: Options) -> str:
+    return typed(options, "resolve", one.run, one.action, outcome, also=("--attempt", str(doubt.attempt.n)))
 
 
 def _as_json(one: RecordedAction, doubt: Doubt, options: Options) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def _as_json(one: RecordedAction, doubt: Doubt, options: Options) -> dict[str, A
         "tool": one.tool,
         "arguments": one.arguments,
         "since": local_time(doubt.attempt.at),
+        "attempt": doubt.attempt.n,
         "cause": doubt.cause,
         "key": one.idempotency_key,
-        "resolve": [_resolve(one, outcome, options) for outcome in ("happened", "did-not-happen")],
+        "resolve": [_resolve(one, doubt, outcome, options) for outcome in ("happened", "did-not-happen")],
     }

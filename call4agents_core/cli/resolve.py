@@ -27,6 +27,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--result", metavar="JSON", help="what its call returns from now on, if it happened (default: null)"
     )
+    parser.add_argument(
+        "--attempt",
+        type=int,
+        metavar="N",
+        help="the attempt that you looked at, as `call4agents doubt` names it: refused if another was made since",
+    )
     parser.add_argument("--note", default="", help="how you know; kept in the ledger")
     parser.add_argument("--by", help="who says so; kept in the ledger")
     ledger_option(parser)
@@ -41,7 +47,7 @@ def run(options: Options) -> int:
     with writing(options) as ledger:
         action = ledger.action_like(options.run, options.action)
         try:
-            ledger.resolve(options.run, action, outcome, by=options.by, note=options.note)
+            ledger.resolve(options.run, action, outcome, by=options.by, note=options.note, attempt=options.attempt)
         except (EffectRunning, UsageError) as error:
             return refused(error)
         one = recorded(ledger, options.run, action)

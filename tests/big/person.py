@@ -37,7 +37,14 @@ def answer(plan: Plan, ledger: c4a.Ledger, given: Counter[str]) -> None:
     for doubt in mine:
         charge = charged.get(plan.order_of(doubt["run"]))
         outcome = c4a.did_not_happen() if charge is None else c4a.happened(charge)
-        ledger.resolve(doubt["run"], doubt["action"], outcome, by="the desk", note="looked into the server's log")
+        ledger.resolve(
+            doubt["run"],
+            doubt["action"],
+            outcome,
+            by="the desk",
+            note="looked into the server's log",
+            attempt=doubt["attempt"],
+        )
         given["did not happen" if charge is None else "happened"] += 1
 
 
