@@ -1,0 +1,378 @@
+"""Several real processes call, decide, resolve and are killed, in any order; a model of the rules says what each of them has to find."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from call4agents_core.testing import AFTERMATH, Answer, KillPoint, Worker, World, check_killed
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
+
+WORKER = Path(__file__).with_name("machine_worker.py")
+PROCESSES = 3
+
+
+class Spares:
+    """Processes that are up and wait for a ledger, since starting one takes longer than what it is to do."""
+
+    def __init__(self, count):
+        self._ready = deque(Worker(WORKER) for _ in range(count))
+
+    def take(self):
+        """One that is ready; another one gets ready meanwhile."""
+        if len(self._ready) <= 2:
+            self._ready.append(Worker(WORKER))
+        return self._ready.popleft()
+
+    def give_back(self, worker):
+        self._ready.append(worker)
+
+    def close(self):
+        for worker in self._ready:
+            worker.kill()
+
+
+@dataclass
+class Action:
+    """What the model knows of one action. ``rights``: effects that were permitted so far, by the words of the promises."""
+
+    tool: str
+    x: int
+    stage: str = "none"  # none, running, in doubt, not done, done
+    result: str = ""
+    yes: bool = False  # one that nobody used
+    held: bool = False  # the one that the newest attempt used up
+    no: bool = False
+    request: str = ""  # the open one
+    denied: set[str] = field(default_factory=set)  # requests that were denied
+    effects: int = 0
+    proofs: int = 0  # how often it was said, or proved, that the newest attempt did not happen
+    yeses: int = 0
+
+    @property
+    def name(self):
+        return f"{self.tool} {self.x}"
+
+    @property
+    def decidable(self):
+        """Whether a decision by arguments means this action: the first of them that is not done."""
+        return self.stage != "done"
+
+    def expected(self):
+        """What a call does now, in the name of its error; "" if it returns the result, "begins" if the tool starts."""
+        if self.stage in ("running", "in doubt", "done"):
+            return {"running": "EffectRunning", "in doubt": "EffectInDoubt", "done": ""}[self.stage]
+        if self.no and not self.request:
+            return "ApprovalDenied"
+        needs_yes = self.tool == "guarded" or self.no
+        return "begins" if self.yes or not needs_yes else "ApprovalRequired"
+
+    def begin(self):
+        if self.tool == "guarded" or self.no:
+            self.yes, self.held = False, True
+        self.request = ""
+
+    def end(self, stage, result=""):
+        self.stage, self.result = stage, result
+        self.request = "" if stage == "done" else self.request
+        if stage == "not done":
+            self.proofs += 1
+            self.yes, self.held = self.yes or self.held, False
+
+    def approve(self):
+        if not self.yes:
+            self.yes, self.no, self.request = True, False, ""
+            self.yeses += 1
+
+    def deny(self):
+        self.denied |= {self.request} - {""}
+        self.yes, self.held, self.no, self.request = False, False, True, ""
+
+
+ACTIONS = st.tuples(st.sampled_from(["free", "guarded"]), st.sampled_from([1, 2]))
+
+
+class Machine(RuleBasedStateMachine):
+    """Three processes on one ledger, four actions, one world."""
+
+    spares: Spares
+
+    def __init__(self):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="c4a-machine-"))
+        self.world = World(self.folder / "world.txt")
+        self.actions = {(tool, x): Action(tool, x) for tool in ("free", "guarded") for x in (1, 2)}
+        self.idle = [self.new_process() for _ in range(PROCESSES)]
+        self.inside = {}  # action: the process that hangs inside it
+        self.turn = 0
+
+    def new_process(self):
+        worker = self.spares.take()
+        self.start(worker)
+        return worker
+
+    def start(self, worker):
+        where = {"ledger_path": str(self.folder / "ledger.sqlite"), "world_path": str(self.world.path)}
+        assert worker.ask("start", **where) == Answer()
+
+    @property
+    def process(self):
+        """The idle ones by turns, so that each sees what the others did."""
+        self.turn += 1
+        return self.idle[self.turn % len(self.idle)]
+
+    def replace(self, worker):
+        """One that has ended, by another."""
+        worker.close()
+        self.idle.remove(worker)
+        self.idle.append(self.new_process())
+
+    # ---- calls --------------------------------------------------------------------------------------------------
+
+    def call(self, worker, action, **how):
+        return worker.ask("call", tool=action.tool, x=action.x, **how)
+
+    def refused(self, action, answer):
+        """Whether a call that the model expects not to start the tool did what it has to."""
+        expected = action.expected()
+        assert answer.error == expected
+        if expected == "":
+            assert answer == Answer(action.result)
+        if expected == "ApprovalRequired":
+            action.request = action.request or "opened by a call"
+
+    @rule(key=ACTIONS)
+    def calls(self, key):
+        action = self.actions[key]
+        answer = self.call(self.process, action)
+        if action.expected() != "begins":
+            self.refused(action, answer)
+            return
+        assert answer == Answer(f"receipt of {action.name}")
+        action.begin()
+        action.effects += 1
+        action.end("done", answer.value)
+
+    @rule(key=ACTIONS, proof=st.booleans())
+    def calls_and_the_tool_raises(self, key, proof):
+        action = self.actions[key]
+        answer = self.call(self.process, action, then="refuse" if proof else "break")
+        if action.expected() != "begins":
+            self.refused(action, answer)
+            return
+        assert answer.error == ("NothingHappened" if proof else "ConnectionError")
+        action.begin()
+        action.effects += not proof
+        action.end("not done" if proof else "in doubt")
+
+    @rule(key=ACTIONS, point=st.sampled_from(list(AFTERMATH)))
+    def calls_and_is_killed(self, key, point):
+        action, worker = self.actions[key], self.process
+        if action.expected() != "begins":
+            self.refused(action, self.call(worker, action, then=str(point)))
+            return
+        worker.tell("call", tool=action.tool, x=action.x, then=str(point))
+        check_killed(worker.ended(), point)
+        self.replace(worker)
+        if point in (KillPoint("before", "intent"), KillPoint("in", "intent")):
+            return
+        action.begin()
+        action.effects += AFTERMATH[point].effects
+        action.end("done" if point == KillPoint("after", "result") else "in doubt", f"receipt of {action.name}")
+
+    @precondition(lambda self: len(self.idle) >= 2)
+    @rule(key=ACTIONS)
+    def two_call_at_once(self, key):
+        action = self.actions[key]
+        if action.stage == "running":
+            return
+        pair = self.idle[:2]
+        for worker in pair:
+            worker.tell("call", tool=action.tool, x=action.x, patient=True)
+        answers = [worker.hear() for worker in pair]
+        if action.expected() != "begins":
+            for answer in answers:
+                self.refused(action, answer)
+            return
+        assert answers == [Answer(f"receipt of {action.name}")] * 2
+        action.begin()
+        action.effects += 1
+        action.end("done", answers[0].value)
+
+    # ---- inside an effect ---------------------------------------------------------------------------------------
+
+    @precondition(lambda self: len(self.idle) >= 2)
+    @rule(key=ACTIONS)
+    def calls_and_stays_inside(self, key):
+        action, worker = self.actions[key], self.process
+        if action.expected() != "begins":
+            self.refused(action, self.call(worker, action, then="hang"))
+            return
+        worker.tell("call", tool=action.tool, x=action.x, then="hang")
+        self.look_until((self.folder / f"inside {action.name}").exists)
+        self.idle.remove(worker)
+        self.inside[key] = worker
+        action.begin()
+        action.effects += 1
+        action.stage = "running"
+
+    def look_until(self, condition):
+        until = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < until
+            time.sleep(0.002)
+
+    @precondition(lambda self: self.inside)
+    @rule(data=st.data())
+    def comes_out(self, data):
+        key, worker = self.leaves(data)
+        action = self.actions[key]
+        (self.folder / f"release {action.name}").touch()
+        assert worker.hear() == Answer(f"receipt of {action.name}")
+        self.idle.append(worker)
+        action.end("done", f"receipt of {action.name}")
+
+    @precondition(lambda self: self.inside)
+    @rule(data=st.data())
+    def is_killed_inside(self, data):
+        key, worker = self.leaves(data)
+        worker.kill()
+        (self.folder / f"inside {self.actions[key].name}").unlink()
+        self.idle.append(self.new_process())
+        self.actions[key].end("in doubt")
+
+    def leaves(self, data):
+        key = data.draw(st.sampled_from(sorted(self.inside)))
+        return key, self.inside.pop(key)
+
+    @rule()
+    def an_idle_one_is_killed(self):
+        worker = self.process
+        worker.kill()
+        self.replace(worker)
+
+    @rule()
+    def an_idle_one_is_started_anew(self):
+        """It closes its ledger and opens it again."""
+        self.start(self.process)
+
+    # ---- decisions ----------------------------------------------------------------------------------------------
+
+    @rule(key=ACTIONS)
+    def approves(self, key):
+        assert self.process.ask("approve", tool=key[0], x=key[1]) == Answer()
+        if self.actions[key].decidable:
+            self.actions[key].approve()
+
+    @rule(key=ACTIONS)
+    def denies(self, key):
+        assert self.process.ask("deny", tool=key[0], x=key[1]) == Answer()
+        if self.actions[key].decidable:
+            self.actions[key].deny()
+
+    @precondition(lambda self: any(action.decidable for action in self.actions.values()))
+    @rule(data=st.data(), then=st.sampled_from(["", "approve", "deny and approve"]))
+    def requests(self, data, then):
+        """Asks in advance, or anew after a no; and somebody may answer by the id of the request."""
+        key = data.draw(st.sampled_from(sorted(key for key, action in self.actions.items() if action.decidable)))
+        action = self.actions[key]
+        request = self.process.ask("request", tool=action.tool, x=action.x)
+        assert not request.error
+        assert action.request in ("", "opened by a call", request.value)
+        action.request = request.value
+        if then == "deny and approve":
+            self.process.ask("deny", tool=action.tool, x=action.x)
+            action.deny()
+        if then:
+            answer = self.process.ask("approve_request", id=request.value)
+            assert answer.error == ("ApprovalDenied" if request.value in action.denied else "")
+        if then == "approve":
+            action.approve()
+
+    @rule(key=ACTIONS, happened=st.booleans())
+    def resolves(self, key, happened):
+        action = self.actions[key]
+        answer = self.process.ask("resolve", tool=action.tool, x=action.x, happened=happened)
+        if action.stage == "in doubt":
+            assert answer == Answer()
+            action.end("done" if happened else "not done", f"seen {action.name}")
+        else:
+            assert answer.error == ("EffectRunning" if action.stage == "running" else "UsageError")
+
+    # ---- what always holds --------------------------------------------------------------------------------------
+
+    @invariant()
+    def effects_are_those_of_the_model(self):
+        for action in self.actions.values():
+            assert self.world.count(action.name) == action.effects
+
+    @invariant()
+    def no_action_happens_twice_unless_somebody_said_that_it_did_not(self):
+        for action in self.actions.values():
+            assert self.world.count(action.name) <= 1 + action.proofs
+
+    @invariant()
+    def nothing_happens_without_a_yes(self):
+        for action in self.actions.values():
+            if action.tool == "guarded":
+                assert self.world.count(action.name) <= (action.yeses and action.yeses + action.proofs)
+
+    def teardown(self):
+        try:
+            for key in sorted(self.inside):
+                self.inside[key].kill()
+                self.actions[key].end("in doubt")
+            self.a_new_process_finds_it_all()
+        finally:
+            for worker in self.idle:
+                self.spares.give_back(worker)
+            shutil.rmtree(self.folder)
+
+    def a_new_process_finds_it_all(self):
+        """The ledger is sound, and every action stands as the model says."""
+        worker = self.new_process()
+        self.idle.append(worker)
+        assert worker.ask("verify") == Answer([])
+        for action in self.actions.values():
+            if action.expected() != "begins":
+                self.refused(action, self.call(worker, action))
+        self.effects_are_those_of_the_model()
+        assert worker.ask("verify") == Answer([])
+
+
+def run_machine(examples, steps):
+    Machine.spares = Spares(PROCESSES)
+    try:
+        run_state_machine_as_test(
+            Machine,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                print_blob=True,
+            ),
+        )
+    finally:
+        Machine.spares.close()
+
+
+def test_processes_that_call_decide_and_die_find_what_the_rules_say():
+    """An effect never more than once, never without a yes that covers it, never against a no; the ledger stays sound."""
+    run_machine(10, 15)
+
+
+@pytest.mark.slow
+def test_processes_that_call_decide_and_die_for_long_find_what_the_rules_say():
+    """The same, longer."""
+    run_machine(60, 40)
