@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import threading
@@ -10,8 +11,9 @@ import time
 
 import pytest
 
+import call4agents_core as c4a
 from call4agents_core import Ledger
-from call4agents_core.errors import LedgerBusy, LedgerError
+from call4agents_core.errors import ApprovalRequired, LedgerBusy, LedgerError
 from call4agents_core.stores import _owners, _sqlite_writer
 from call4agents_core.testing import StoreContract, end_of, forked
 from call4agents_core.testing._drafts import action, contents, draft
@@ -253,3 +255,46 @@ def test_a_ledger_in_memory_does_not_reach_into_a_forked_child():
     assert end_of(forked(look)) == 0
     assert contents(ledger.store.scan()) == [b"run a 1"]
     ledger.close()
+
+
+# ---- what has to be on disk before anything else happens -------------------------------------------------------------
+
+
+class Spy:
+    """A store that notes which kinds of entries were to be durable."""
+
+    def __init__(self, store):
+        self.store, self.durable = store, {}
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def append(self, drafts, *, durable):
+        for one in drafts:
+            self.durable[json.loads(one.body)["kind"]] = durable
+        return self.store.append(drafts, durable=durable)
+
+
+def test_intents_and_decisions_are_on_disk_before_anybody_acts_on_them(ledger_path):
+    """A power cut takes neither an intent whose tool has started nor a decision that somebody was told is made."""
+
+    @c4a.effect(name="pay", approval=True)
+    def pay(amount):
+        return 1 / amount
+
+    ledger = Ledger.open(ledger_path)
+    ledger.store = spy = Spy(ledger.store)
+    with c4a.run("run", ledger=ledger):
+        with pytest.raises(ApprovalRequired):
+            pay(0)
+        ledger.deny(pay, amount=0)
+        ledger.approve(pay, amount=0)
+        with pytest.raises(ZeroDivisionError):
+            pay(0)
+        (doubt,) = ledger.store.actions(states=("in-doubt",))
+        ledger.resolve("run", doubt.action, c4a.did_not_happen())
+        ledger.approve(pay, amount=1)
+        pay(1)
+    ledger.close()
+    assert {kind for kind, durable in spy.durable.items() if durable} == {"denied", "approved", "intent", "resolved"}
+    assert {kind for kind, durable in spy.durable.items() if not durable} == {"asked", "failed", "result"}
