@@ -11,33 +11,72 @@ with c4a.run("thread-42"):
     pay(10, "alice")    # however often this process dies and the run is resumed: at most once
 """
 
-from call4agents_core import errors as errors
-from call4agents_core._config import (
-    aapprove,
-    aapprove_request,
-    adeny,
-    adeny_request,
-    apending,
-    approve,
-    approve_request,
-    arequest_approval,
-    aresolve,
-    aundo,
-    deny,
-    deny_request,
-    init,
-    pending,
-    request_approval,
-    resolve,
-    undo,
-)
-from call4agents_core._effect import effect, idempotency_headers, idempotency_key
-from call4agents_core._outcomes import did_not_happen, happened, unknown
-from call4agents_core._reports import UndoReport
-from call4agents_core._requests import Approval, ApprovalRequest
-from call4agents_core._scope import current_run, run
-from call4agents_core.errors import Call4AgentsError
-from call4agents_core.ledger import Ledger
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers take it for true, and typing is slow to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from call4agents_core import errors
+    from call4agents_core._config import (
+        aapprove,
+        aapprove_request,
+        adeny,
+        adeny_request,
+        apending,
+        approve,
+        approve_request,
+        arequest_approval,
+        aresolve,
+        aundo,
+        deny,
+        deny_request,
+        init,
+        pending,
+        request_approval,
+        resolve,
+        undo,
+    )
+    from call4agents_core._effect import (
+        effect,
+        idempotency_headers,
+        idempotency_key,
+    )
+    from call4agents_core._outcomes import (
+        did_not_happen,
+        happened,
+        unknown,
+    )
+    from call4agents_core._reports import (
+        UndoReport,
+    )
+    from call4agents_core._requests import (
+        Approval,
+        ApprovalRequest,
+    )
+    from call4agents_core._scope import (
+        current_run,
+        run,
+    )
+    from call4agents_core.errors import (
+        Call4AgentsError,
+    )
+    from call4agents_core.ledger import (
+        Ledger,
+    )
+
+#: Where the public names live. Each is loaded when it is first used, so that a command that needs few of them starts fast.
+_HOMES = {
+    "_config": "aapprove aapprove_request adeny adeny_request apending approve approve_request arequest_approval aresolve aundo deny deny_request init pending request_approval resolve undo",
+    "_effect": "effect idempotency_headers idempotency_key",
+    "_outcomes": "did_not_happen happened unknown",
+    "_reports": "UndoReport",
+    "_requests": "Approval ApprovalRequest",
+    "_scope": "current_run run",
+    "errors": "Call4AgentsError",
+    "ledger": "Ledger",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Approval",
@@ -74,10 +113,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
-    if name == "__version__":
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _HOME:
+        found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name == "errors":
+        found = import_module(f"{__name__}.errors")
+    elif name == "__version__":
         from importlib.metadata import version
 
         return version("call4agents-core")
-    msg = f"module 'call4agents_core' has no attribute {name!r}"
-    raise AttributeError(msg)
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

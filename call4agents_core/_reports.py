@@ -30,7 +30,8 @@ class Reversal:
 
 @dataclass(slots=True)
 class UndoReport:
-    """The undo of a run: every action of it that happened is in one of the lists, newest first.
+    """The undo of a run: every action of it that happened is in one of the lists, newest first. Where it stopped, those that only
+    wait for what stands in the way are in none.
 
     ``undone``: reversed now (in a dry run: would be reversed, in this order). ``without_undo``: done, and their effects have
     no ``undo=``. ``in_doubt``: nobody knows whether they, or their reversals, happened. ``failed``: could not be reversed.

@@ -65,6 +65,9 @@ class Secrets:
         and written down, with all before it, into the file.
         """
         if self._given is not None:
+            if key_id(self._given, meta.ledger_id) == meta.key_id:
+                msg = f"{self._location} belongs to the secret that was given already. For another one, give that, and this one among the old secrets."
+                raise UsageError(msg)
             if meta.key_id not in {key_id(old, meta.ledger_id) for old in self._old}:
                 advice = "Give the new secret in C4A_SECRET and the one that it follows in C4A_OLD_SECRETS."
                 raise SecretMismatch(

@@ -22,9 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from call4agents_core import _codec
-from call4agents_core._shown import command as command
-from call4agents_core._shown import escaped
+from call4agents_core._shown import command, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -387,6 +385,8 @@ class ResultNotRecorded(LedgerError):
         )
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from call4agents_core import _codec  # errors are imported by every command, and few have a result
+
         facts = dict(self.__dict__)
         try:
             _codec.encode(self.result)

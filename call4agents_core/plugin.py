@@ -13,6 +13,7 @@ from call4agents_core._call import Call, Effect
 from call4agents_core._codec import register as register_type
 from call4agents_core._registry import effect_of, remember
 from call4agents_core._scope import current_ledger, current_run, default_ledger
+from call4agents_core._shown import command
 from call4agents_core._steps import perform
 from call4agents_core.errors import recast
 
@@ -28,6 +29,7 @@ __all__ = [
     "Plugin",
     "Scene",
     "aperform",
+    "command",
     "current_ledger",
     "current_run",
     "default_ledger",

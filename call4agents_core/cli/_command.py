@@ -8,12 +8,13 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from call4agents_core._shown import escaped
-from call4agents_core.errors import Call4AgentsError, LedgerNotFound, UsageError, command
-from call4agents_core.ledger import Ledger
+from call4agents_core._shown import command, escaped
+from call4agents_core.errors import Call4AgentsError, LedgerNotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from call4agents_core.ledger import Ledger
 
 #: Exit codes: all is well; the answer is no (refused, broken, differs); wrong usage or no such thing; --fail-if-any found some.
 FINE, NO, WRONG, FOUND = 0, 1, 2, 3
@@ -81,7 +82,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def complain(text: str) -> None:
-    """One paragraph on standard error."""
+    """One paragraph on standard error, after all that was printed before."""
+    sys.stdout.flush()
     print(" ".join(map(escaped, text.splitlines())), file=sys.stderr)
 
 
@@ -126,11 +128,15 @@ def _count(text: str) -> int:
 
 def reading(options: Options) -> closing[Ledger]:
     """The ledger, to be read: it is never made and never written. Raises LedgerError."""
+    from call4agents_core.ledger import Ledger  # --help needs none
+
     return closing(Ledger.open(options.ledger, read_only=True))
 
 
 def writing(options: Options) -> closing[Ledger]:
     """An existing ledger, to be written: it is never made here, for a decision is about something that is in it. Raises LedgerError."""
+    from call4agents_core.ledger import Ledger
+
     with reading(options):
         pass
     return closing(Ledger.open(options.ledger))

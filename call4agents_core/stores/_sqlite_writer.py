@@ -71,8 +71,7 @@ class Writer:
         self._full = True
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA busy_timeout = 0")  # `_take_the_file` waits more fairly
-        self._unsynced = threading.Event()
-        self._flusher: threading.Thread | None = None
+        self._unsynced = self._sync_is_coming = False
         self._closed = False
 
     def append(self, drafts: Sequence[Draft], durable: bool) -> bool:
@@ -133,8 +132,8 @@ class Writer:
         self._remember(batch)
         if durable:
             self._check()
-            self._unsynced.clear()
-        elif not self._unsynced.is_set():
+            self._unsynced = False
+        elif not self._unsynced:
             self._sync_soon()
 
     def _remember(self, batch: list[_Ticket]) -> None:
@@ -210,24 +209,29 @@ class Writer:
     # ---- results reach the disk within a second -----------------------------------------------------------------
 
     def _sync_soon(self) -> None:
-        self._unsynced.set()
-        if self._flusher is None or not self._flusher.is_alive():
-            self._flusher = threading.Thread(target=self._flush_on_and_on, name="c4a-sync", daemon=True)
-            self._flusher.start()
+        """Called under the lock. The thread ends by itself, so that a ledger nobody holds any more can go."""
+        self._unsynced = True
+        if self._sync_is_coming:
+            return
+        self._sync_is_coming = True
+        try:
+            threading.Thread(target=self._sync_later, name="c4a-sync", daemon=True).start()
+        except RuntimeError:  # the interpreter is ending and starts no more threads
+            self._sync_is_coming = False
+            self.sync()
 
-    def _flush_on_and_on(self) -> None:
-        while not self._closed:
-            self._unsynced.wait()
-            time.sleep(SYNC_WITHIN)
-            if self._unsynced.is_set() and not self._closed:
-                with contextlib.suppress(OSError):
-                    self.sync()
+    def _sync_later(self) -> None:
+        time.sleep(SYNC_WITHIN)
+        self._sync_is_coming = False  # first, so that whatever is written from here on has another one coming
+        if self._unsynced and not self._closed:
+            with contextlib.suppress(OSError):
+                self.sync()
 
     def sync(self) -> None:
         """Bring what was committed without a sync to disk. The log has no locks on it, so a handle of our own does no harm."""
         if self._location == ":memory:":
             return
-        self._unsynced.clear()
+        self._unsynced = False
         with contextlib.suppress(FileNotFoundError):  # a checkpoint has synced and removed it
             handle = os.open(self._location + "-wal", os.O_RDWR)
             try:
@@ -239,8 +243,7 @@ class Writer:
         """Sync and close."""
         with self.lock:
             self._closed = True
-            if self._unsynced.is_set():
+            if self._unsynced:
                 with contextlib.suppress(OSError):
                     self.sync()
-            self._unsynced.set()  # wakes the flusher, which ends
             self.connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -92,6 +93,8 @@ class SQLiteStore:
         meta = _sqlite_schema.read_meta(connection, self.location, beside=beside)
         if meta is not None:
             self._check_kind(meta, new)
+            if make:
+                _sqlite_schema.use_wal(connection, self._timeout)  # a copy made by VACUUM INTO has lost it
             return meta
         if new is None or not make:
             raise LedgerNotFound(self.location, "there is no ledger in it")
@@ -282,6 +285,11 @@ class SQLiteStore:
         self._closed = True
         self._owners.release(keep_file=keep_owner)
         self._drop()
+
+    def __del__(self) -> None:
+        """A ledger that nobody holds any more gives back its files. Who was its owner is seen dead from then on."""
+        with contextlib.suppress(Exception):  # at the very end of the interpreter little works
+            self.close(keep_owner=True)
 
     def _drop(self) -> None:
         writer, reader = self._writer, self._reader

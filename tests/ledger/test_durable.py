@@ -69,7 +69,7 @@ def test_a_result_is_visible_at_once_and_on_disk_when_the_ledger_is_closed(ledge
         assert db.execute("SELECT count(*) FROM c4a_entries").fetchone() == (2,)
     db.close()
     writer = ledger.store._writing()
-    assert writer._unsynced.is_set()
+    assert writer._unsynced
     ledger.close()
     assert not ledger_path.with_name("ledger.sqlite-wal").exists()
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from call4agents_core.errors import command
+from call4agents_core.plugin import command
 from call4agents_langgraph._play import CHECKPOINTS, OUTBOX, THREAD, Stage
 
 _WHERE = {
