@@ -77,6 +77,9 @@ def test_a_killed_call_happens_at_most_once(deaths, point, tool):
 def test_a_killed_call_spends_its_yes_with_the_intent(deaths, point):
     """Before the intent is committed the yes is there; afterwards it is spent, and nothing runs on it again."""
     deaths.die(point, ("approve", {"tool": "guarded"}), ("call", {"tool": "guarded"}))
+    unused = 1 if AFTERMATH[point].next_call == "runs" else 0
+    with deaths.survivor() as survivor:
+        assert [survivor.ask("unused_yeses", run=run) for run in deaths.runs] == [Answer(unused)] * len(deaths.runs)
     deaths.find("guarded", *AFTERMATH[point])
 
 
