@@ -285,7 +285,7 @@ def test_a_single_file_that_is_mounted_alone_is_refused():
     assert _mounts.judge("/data/other.sqlite", TABLE) == _mounts.Verdict()
 
 
-@pytest.mark.parametrize("path", ["/home/a", "/mnt/team/local/a", "/mnt/teamwork/a"])
+@pytest.mark.parametrize("path", ["/srv/a", "/mnt/team/local/a", "/mnt/teamwork/a"])
 def test_a_local_disk_is_fine(path):
     """The innermost mount counts, and a name that only begins alike is another place."""
     assert _mounts.judge(path, TABLE) == _mounts.Verdict()
