@@ -109,9 +109,9 @@ class Answers(Streams):
     def request_in(self, entry: Entry, *, run: str, tool: str, action: str) -> ApprovalRequest:
         """The request that an entry opened, as a person sees it."""
         shown_to = _stored.shown_arguments(entry.data["args"])
-        decides = cast("Decides", self)  # every open ledger is a Ledger, which takes decisions
         name = _keys.request_id(action, entry.n)
-        return ApprovalRequest(name, run, tool, action, shown_to, entry.at, self.location, decides)
+        request = ApprovalRequest(name, run, tool, action, shown_to, entry.at, self.location)
+        return request.at(cast("Decides", self))  # whoever decides has opened a Ledger
 
     def _value(self, call: Call, entry: Entry, facts: dict[str, Any]) -> Any:
         kept = entry.data["result"]

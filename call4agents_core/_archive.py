@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from call4agents_core import _keys
 from call4agents_core._ledger import Core
-from call4agents_core._types import OPEN_STATES, Draft, Stone
+from call4agents_core._types import OPEN_STATES, Draft, Request, Stone
 from call4agents_core.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Archiving(Core):
                 return None
             self._copy(rows, state, volume)
             actions, entries = actions + 1, entries + len(rows)
+        self._copy_new_secret(volume)
         volume.sync()
         moved = self.store.entomb(newest.run, newest.seq, map(self._stone, self._streams(newest.run)))
         return (actions, entries) if moved else None
@@ -73,15 +74,30 @@ class Archiving(Core):
 
     def _copy(self, rows: list[Row], state: State, volume: Store) -> None:
         """The entries of one action, as they are; those that an archive which was killed has copied are there already."""
-        there = volume.read(rows[0].run, rows[0].action)
-        if [(row.body, row.mac) for row in there] != [(row.body, row.mac) for row in rows[: len(there)]]:
-            raise LedgerError(
-                volume.location, f"it holds other entries of action {rows[0].action[:12]}", "Give another destination."
-            )
-        tool = state.head.data["tool"] if state.head is not None else ""
-        drafts = [Draft(row.run, row.action, row.n, row.body, row.mac, tool, state.name) for row in rows[len(there) :]]
-        if drafts:
-            volume.append(drafts, durable=False)
+        assert state.head is not None
+        tool = state.head.data["tool"]
+        asked = {entry.n: (Request(_keys.request_id(rows[0].action, entry.n), open=False),) for entry in state.requests}
+        while True:
+            there = volume.read(rows[0].run, rows[0].action)
+            if [(row.body, row.mac) for row in there] != [(row.body, row.mac) for row in rows[: len(there)]]:
+                raise LedgerError(
+                    volume.location,
+                    f"it holds other entries of action {rows[0].action[:12]}",
+                    "Give another destination.",
+                )
+            drafts = [
+                Draft(row.run, row.action, row.n, row.body, row.mac, tool, state.name, asked.get(row.n, ()))
+                for row in rows[len(there) :]
+            ]
+            if not drafts or volume.append(drafts, durable=False):
+                return  # else another archive has copied some of them meanwhile
+
+    def _copy_new_secret(self, volume: Store) -> None:
+        """Where the secret was changed since the archive was opened, entries that it has got may need the new one."""
+        if self.keyring.current != volume.meta.key_id:
+            from call4agents_core.stores.sqlite import side_folder
+
+            self._secrets.copy_to(side_folder(volume.location) / "secret")
 
     def _stone(self, stream: tuple[list[Row], State]) -> Stone:
         rows, state = stream
@@ -93,7 +109,7 @@ class Archiving(Core):
             "at": self.store.now(),
             **{name: known[name] for name in ("tool", "ordinal", "key", "reverses") if name in known},
             "was": state.name,
-            "gone": [row.seq for row in rows[1:]],
+            "gone": [row.seq for row in rows],
         }
         body = json.dumps(data, separators=(",", ":")).encode("ascii")
         mac = self.keyring.sign(rows[0].run, rows[0].action, 1, b"", body)

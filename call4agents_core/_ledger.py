@@ -194,6 +194,15 @@ class Core(Answers):
 
         return self.advance(run, action, dict, step, durable=True)[1]
 
+    def action_like(self, run: str, prefix: str) -> str:
+        """The one action of a run whose id begins so."""
+        found = [row for row in self.store.actions(run=run) if prefix and row.action.startswith(prefix.lower())]
+        if len(found) == 1:
+            return found[0].action
+        some = ", ".join(f"{row.action[:12]} ({row.tool})" for row in found[:5])
+        msg = f"Run {run!r} has {'several actions' if found else 'no action'} that begin{'' if found else 's'} with {prefix!r}{': ' + some if found else ''}. Type `call4agents show` with the run to see all."
+        raise UsageError(msg)
+
     def mean_first_open(self, call: Call) -> None:
         """Let a call or a decision mean the first action of its arguments that is not done. All before it are done, so halving finds it."""
         finished, wanted = 0, 1

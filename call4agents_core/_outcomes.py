@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(NamedTuple):
     """It happened, and this is its result."""
 
     result: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class DidNotHappen:
+class _Word:
+    """An answer that says all by what it is."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class DidNotHappen(_Word):
     """It surely did not happen: a new attempt may be made."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+
+class Unknown(_Word):
     """Nobody can tell: it stays in doubt."""
+
+    __slots__ = ()
 
 
 def happened(result: Any = None) -> Happened:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Reversal:
+class Reversal(NamedTuple):
     """One action in the report of an undo. ``why`` says what stands in the way, where something does.
 
     ``action`` is the action to be reversed; ``reversal`` is the action that reverses it, or ``action`` itself where it
@@ -28,7 +26,6 @@ class Reversal:
         return f"{self.tool}({shown}) [{self.action[:12]}]{': ' + self.why if self.why else ''}"
 
 
-@dataclass(slots=True)
 class UndoReport:
     """The undo of a run: every action of it that happened is in one of the lists, newest first. Where it stopped, those that only
     wait for what stands in the way are in none.
@@ -38,14 +35,22 @@ class UndoReport:
     ``already``: reversed by an earlier undo.
     """
 
-    run: str
-    ledger: str
-    dry_run: bool = False
-    undone: list[Reversal] = field(default_factory=list[Reversal])
-    without_undo: list[Reversal] = field(default_factory=list[Reversal])
-    in_doubt: list[Reversal] = field(default_factory=list[Reversal])
-    failed: list[Reversal] = field(default_factory=list[Reversal])
-    already: list[Reversal] = field(default_factory=list[Reversal])
+    def __init__(self, run: str, ledger: str, dry_run: bool = False, **lists: list[Reversal]) -> None:
+        """An empty report; ``lists``: what is in its lists from the start."""
+        self.run, self.ledger, self.dry_run = run, ledger, dry_run
+        self.undone = lists.get("undone", [])
+        self.without_undo = lists.get("without_undo", [])
+        self.in_doubt = lists.get("in_doubt", [])
+        self.failed = lists.get("failed", [])
+        self.already = lists.get("already", [])
+
+    def __repr__(self) -> str:
+        return f"UndoReport({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UndoReport) and vars(other) == vars(self)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def clean(self) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from call4agents_core._scope import current_ledger
+from typing import Any, NamedTuple, Protocol
 
 
 class Decides(Protocol):
@@ -20,8 +17,7 @@ class Decides(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(NamedTuple):
     """A yes that was given: it covers one action with exactly these arguments.
 
     ``until`` is when it stops being valid (seconds since the epoch), None: never. ``action`` is the id of the action.
@@ -34,13 +30,7 @@ class Approval:
     until: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """A request for a yes. ``arguments`` are shown as they will run: validated, defaults applied, hidden characters escaped.
-
-    ``since`` is when it was made, in seconds since the epoch; ``ledger`` is where its ledger is.
-    """
-
+class _Facts(NamedTuple):
     id: str
     run: str
     tool: str
@@ -48,7 +38,20 @@ class ApprovalRequest:
     arguments: dict[str, str]
     since: float
     ledger: str
-    _ledger: Decides | None = field(default=None, repr=False, compare=False)
+
+
+class ApprovalRequest(_Facts):
+    """A request for a yes. ``arguments`` are shown as they will run: validated, defaults applied, hidden characters escaped.
+
+    ``since`` is when it was made, in seconds since the epoch; ``ledger`` is where its ledger is.
+    """
+
+    _decides: Decides | None = None
+
+    def at(self, ledger: Decides) -> ApprovalRequest:
+        """The request, to be decided on this open ledger."""
+        self._decides = ledger
+        return self
 
     def approve(self, *, by: str | None = None, valid_for: float | None = None) -> Approval:
         """Say yes to exactly this request, for ``valid_for`` seconds or without end. Saying it twice gives one right."""
@@ -60,7 +63,11 @@ class ApprovalRequest:
 
     def _where(self) -> Decides:
         """Its ledger; a request that came through pickle decides on the ledger of the process that it came to."""
-        return self._ledger if self._ledger is not None else current_ledger("An approval")
+        if self._decides is not None:
+            return self._decides
+        from call4agents_core._scope import current_ledger  # commands that only read have no use for it
+
+        return current_ledger("An approval")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.id, self.run, self.tool, self.action, self.arguments, self.since, self.ledger)
+        return type(self), tuple(self)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import threading
+import time
 from typing import TYPE_CHECKING
 
 from call4agents_core._keys import Keyring, key_id
 from call4agents_core.errors import LedgerReadOnly, SecretMismatch, SecretMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from call4agents_core._types import Meta
 
 SHORTEST = 16
+_one_thread = threading.Lock()  # a lock of the kernel tells processes apart, not threads
 
 
 def as_bytes(secret: object) -> bytes:
@@ -39,7 +42,7 @@ class Secrets:
         self._given = None if given is None else as_bytes(given)
         listed = os.environ.get("C4A_OLD_SECRETS", "")
         self._old = [as_bytes(secret) for secret in old] or [as_bytes(text) for text in listed.split(",") if text]
-        self._fresh: bytes | None = None
+        self._fresh: list[bytes] = []  # of a ledger that has no file for them; newest first
 
     def of_new_ledger(self, ledger_id: bytes) -> bytes:
         """The key id for a ledger that is being made; makes its secret unless one was given. Called under the ledger's write lock."""
@@ -74,32 +77,52 @@ class Secrets:
                     self._location, "none of the old secrets that were given is the one that it belongs to", advice
                 )
             return Keyring(meta.ledger_id, self._given, self._old)
-        kept = self._kept()
-        if self._file is None:
-            self._fresh = secrets.token_bytes(32)
-            return Keyring(meta.ledger_id, self._fresh, kept)
         new = secrets.token_bytes(32)
-        self._write(self._file, [new, *kept])
+        if self._file is None:
+            self._fresh = [new, *self._kept()]
+            return Keyring(meta.ledger_id, new, [*self._fresh, *self._old])
+        with self._alone(self._file):
+            kept = self._kept()
+            self._write(self._file, [new, *kept])
         return Keyring(meta.ledger_id, new, [*kept, *self._old])
 
     def copy_to(self, file: Path) -> None:
         """Let a volume of the same ledger have the secrets that lie in our file. Given ones are never written down."""
         if self._given is None and self._file is not None:
-            self._write(file, self._kept())
+            with self._alone(self._file):
+                self._write(file, self._kept())
+
+    @contextlib.contextmanager
+    def _alone(self, file: Path) -> Iterator[None]:
+        """One process at a time: of two that change the secret at once, neither may write over what the other has added."""
+        from call4agents_core.stores._owners import _lock as lock
+
+        with _one_thread:
+            try:
+                handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                raise self._unwritable(error) from error
+            try:
+                while not lock(handle, shared=False):
+                    time.sleep(0.01)
+                yield
+            finally:
+                os.close(handle)
 
     def _write(self, file: Path, found: list[bytes]) -> None:
         try:
             _write_whole(file, "".join(secret.hex() + "\n" for secret in found))
         except OSError as error:
-            why = f"the folder for its secret cannot be written ({error})"
-            raise LedgerReadOnly(
-                self._location, why, "Name a location where this user may write, or give secret=."
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> LedgerReadOnly:
+        why = f"the folder for its secret cannot be written ({error})"
+        return LedgerReadOnly(self._location, why, "Name a location where this user may write, or give secret=.")
 
     def _kept(self) -> list[bytes]:
         """The secrets in the file, newest first."""
-        if self._fresh is not None:
-            return [self._fresh]
+        if self._fresh:
+            return self._fresh
         try:
             lines = self._file.read_text(encoding="ascii").split() if self._file is not None else []
             found = [bytes.fromhex(line) for line in lines]
@@ -115,8 +138,8 @@ class Secrets:
 
     def _made(self) -> bytes:
         if self._file is None:
-            self._fresh = secrets.token_bytes(32)
-            return self._fresh
+            self._fresh = [secrets.token_bytes(32)]
+            return self._fresh[0]
         with contextlib.suppress(SecretMissing):
             return self._kept()[0]  # of a process that was killed while it made this ledger
         secret = secrets.token_bytes(32)
@@ -135,3 +158,14 @@ def _write_whole(path: Path, text: str) -> None:
     finally:
         os.close(handle)
     os.replace(part, path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    """Bring a new name to disk. A power cut must not leave a ledger that belongs to a secret which is gone."""
+    with contextlib.suppress(OSError):  # Windows opens no folders, and needs no such sync
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

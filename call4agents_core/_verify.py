@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from call4agents_core._types import ActionRow, Row
 
 
+_MOST_NUMBERS = 1 << 30
+
+
 class Verified(NamedTuple):
     """What `verify` looked at, and each fault that it found, in words."""
 
@@ -91,10 +94,14 @@ class Numbers:
     def __init__(self) -> None:
         self._bits = bytearray()
         self._last = 0
+        self._never_given: list[int] = []
 
     def mark(self, found: Iterable[int]) -> None:
         """These entries are there, or were moved to an archive by an entry that says so."""
         for number in found:
+            if not 0 < number < _MOST_NUMBERS:  # written by raw SQL; a bit for it would take all memory
+                self._never_given.append(number)
+                continue
             self._last = max(self._last, number)
             place = number >> 3
             if place >= len(self._bits):
@@ -103,7 +110,7 @@ class Numbers:
 
     def missing(self, most: int = 100) -> list[str]:
         """The gaps, in words; at most ``most`` of them."""
-        gaps: list[str] = []
+        gaps = [f"no entry was ever given the number {number}" for number in self._never_given[:most]]
         first = 0
         for number in range(1, self._last + 1):
             if not self._bits[number >> 3] & 1 << (number & 7):
@@ -111,7 +118,7 @@ class Numbers:
             elif first:
                 gaps.append(_gap(first, number - 1))
                 first = 0
-                if len(gaps) == most:
+                if len(gaps) >= most:
                     break
         return gaps
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from call4agents_core._approvals import Approvals
 from call4agents_core._archive import Archived, Archiving
+from call4agents_core._opening import opened
 from call4agents_core._options import seconds
-from call4agents_core._secrets import Secrets
 from call4agents_core._undo import Undoing
 from call4agents_core._verify import Verifying
 from call4agents_core.errors import UsageError
@@ -19,16 +19,8 @@ if TYPE_CHECKING:
 
     from call4agents_core._outcomes import DidNotHappen, Happened
     from call4agents_core._requests import Approval, ApprovalRequest
-    from call4agents_core.stores._protocol import Store
 
 T = TypeVar("T")
-
-DEFAULT_LOCATION = os.path.join(".c4a", "ledger.sqlite")
-
-
-def chosen_location(location: str | os.PathLike[str] | None) -> str:
-    """What was passed, else C4A_LEDGER, else `.c4a/ledger.sqlite`."""
-    return os.fspath(location) if location is not None else os.environ.get("C4A_LEDGER") or DEFAULT_LOCATION
 
 
 class Ledger(Approvals, Undoing, Archiving, Verifying):
@@ -55,13 +47,7 @@ class Ledger(Approvals, Undoing, Archiving, Verifying):
         :param beside: the database holds other tables, and the ledger may be made among them.
         :raises LedgerError: LedgerNotFound, LedgerTooNew, SecretMissing, SecretMismatch or another reason.
         """
-        address = chosen_location(location)
-        store, secrets = _opened(address, secret, old_secrets, read_only, beside)
-        try:
-            return cls(store, secrets)
-        except BaseException:
-            store.close()
-            raise
+        return opened(cls, location, secret=secret, old_secrets=old_secrets, read_only=read_only, beside=beside)
 
     def archive(
         self, destination: str | os.PathLike[str], *, older_than: float, progress: Callable[[str], object] | None = None
@@ -128,20 +114,3 @@ class Ledger(Approvals, Undoing, Archiving, Verifying):
         from call4agents_core._async import off_loop
 
         return await off_loop(self, work)
-
-
-def _opened(
-    address: str, secret: object, old_secrets: Iterable[object], read_only: bool, beside: bool
-) -> tuple[Store, Secrets]:
-    if "://" in address:
-        scheme = address.partition("://")[0]
-        msg = f"A ledger at {scheme}:// cannot be opened: this release keeps ledgers in SQLite files. Give a path, or ':memory:'."
-        raise UsageError(msg)
-    from call4agents_core.stores.sqlite import SQLiteStore, side_folder
-
-    file = None if address == ":memory:" else side_folder(address) / "secret"
-    place = address if file is None else os.path.realpath(address)
-    secrets = Secrets(place, file, secret, old_secrets)
-    return SQLiteStore(
-        address, new=None if read_only else secrets.of_new_ledger, read_only=read_only, beside=beside
-    ), secrets

@@ -14,6 +14,7 @@ from call4agents_core.errors import Call4AgentsError, LedgerNotFound, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from call4agents_core._verify import Verifying
     from call4agents_core.ledger import Ledger
 
 #: Exit codes: all is well; the answer is no (refused, broken, differs); wrong usage or no such thing; --fail-if-any found some.
@@ -126,9 +127,17 @@ def _count(text: str) -> int:
 # ---- the ledger ----------------------------------------------------------------------------------------------------
 
 
+def looking(options: Options) -> closing[Verifying]:
+    """The ledger's entries, to be looked at: without all that makes calls and decisions, which is slow to load. Raises LedgerError."""
+    from call4agents_core._opening import opened
+    from call4agents_core._verify import Verifying  # --help needs none
+
+    return closing(opened(Verifying, options.ledger, read_only=True))
+
+
 def reading(options: Options) -> closing[Ledger]:
-    """The ledger, to be read: it is never made and never written. Raises LedgerError."""
-    from call4agents_core.ledger import Ledger  # --help needs none
+    """The whole ledger, to be read: it is never made and never written. Raises LedgerError."""
+    from call4agents_core.ledger import Ledger
 
     return closing(Ledger.open(options.ledger, read_only=True))
 

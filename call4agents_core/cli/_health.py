@@ -8,10 +8,11 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from call4agents_core._opening import chosen_location
 from call4agents_core.cli._plugins import DRIVERS, FRAMEWORKS, frameworks_here, install_lines, installed, version_of
 from call4agents_core.cli.doubt import in_doubt
 from call4agents_core.errors import Call4AgentsError, LedgerNotFound
-from call4agents_core.ledger import Ledger, chosen_location
+from call4agents_core.ledger import Ledger
 from call4agents_core.plugin import Finding
 
 if TYPE_CHECKING:

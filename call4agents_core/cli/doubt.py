@@ -6,16 +6,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core._timeline import local_time, recorded
-from call4agents_core.cli._command import FINE, FOUND, listing_options, reading, typed
+from call4agents_core.cli._command import FINE, FOUND, listing_options, looking, typed
 from call4agents_core.cli._table import facts, print_json, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from call4agents_core._ledger import Core
     from call4agents_core._rules import Doubt
     from call4agents_core._timeline import RecordedAction
     from call4agents_core.cli._command import Options, Parser
-    from call4agents_core.ledger import Ledger
 
 HELP = "Lists actions in doubt, newest first: since when, why, the idempotency key, and the command that resolves each. What still runs is not in doubt."
 
@@ -28,7 +28,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     """See `Command`."""
-    with reading(options) as ledger:
+    with looking(options) as ledger:
         found = list(islice(in_doubt(ledger), options.limit))
     if options.json:
         print_json(_as_json(one, doubt, options) for one, doubt in found)
@@ -37,7 +37,7 @@ def run(options: Options) -> int:
     return FOUND if found and options.fail_if_any else FINE
 
 
-def in_doubt(ledger: Ledger) -> Iterator[tuple[RecordedAction, Doubt]]:
+def in_doubt(ledger: Core) -> Iterator[tuple[RecordedAction, Doubt]]:
     """Every action in doubt, newest first. Raises LedgerTampered."""
     for row in ledger.store.actions(states=("started", "in-doubt")):
         one = recorded(ledger, row.run, row.action)

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from call4agents_core._state import State
-from call4agents_core.cli._command import FINE, ledger_option, reading
+from call4agents_core.cli._command import FINE, ledger_option, looking
 
 if TYPE_CHECKING:
     from call4agents_core.cli._command import Options, Parser
@@ -25,7 +25,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     """See `Command`."""
-    with reading(options) as ledger:
+    with looking(options) as ledger:
         rows = ledger.store.scan(run=options.run, by_action=True)
         for (name, action), stream in groupby(rows, key=lambda row: (row.run, row.action)):
             state = State()

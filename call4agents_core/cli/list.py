@@ -6,16 +6,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core._timeline import local_time, recorded
-from call4agents_core.cli._command import FINE, listing_options, reading
+from call4agents_core.cli._command import FINE, listing_options, looking
 from call4agents_core.cli._table import print_json, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from call4agents_core._ledger import Core
     from call4agents_core._timeline import RecordedAction
     from call4agents_core._types import RunRow, StateName
     from call4agents_core.cli._command import Options, Parser
-    from call4agents_core.ledger import Ledger
 
 HELP = "Lists actions, newest first. `call4agents show` with a run tells all about each."
 USUAL = 50
@@ -52,7 +52,7 @@ def run(options: Options) -> int:
 
         msg = "--runs lists whole runs, so it does not go with --state, --run or --tool."
         raise UsageError(msg)
-    with reading(options) as ledger:
+    with looking(options) as ledger:
         if options.runs:
             _list_runs(ledger, options)
         else:
@@ -63,7 +63,7 @@ def run(options: Options) -> int:
 # ---- actions -------------------------------------------------------------------------------------------------------
 
 
-def _list_actions(ledger: Ledger, options: Options) -> None:
+def _list_actions(ledger: Core, options: Options) -> None:
     found = list(islice(_actions(ledger, options), options.limit + 1))
     shown = found[: options.limit]
     if options.json:
@@ -81,7 +81,7 @@ def _list_actions(ledger: Ledger, options: Options) -> None:
     _tell_of_more(options, found)
 
 
-def _actions(ledger: Ledger, options: Options) -> Iterator[RecordedAction]:
+def _actions(ledger: Core, options: Options) -> Iterator[RecordedAction]:
     """Only the owner of an attempt tells running from in doubt, so for these two the table gives more than is wanted."""
     states = STATES[options.state] if options.state else ()
     by_owner = "started" in states
@@ -106,7 +106,7 @@ def _as_json(one: RecordedAction) -> dict[str, Any]:
 # ---- runs ----------------------------------------------------------------------------------------------------------
 
 
-def _list_runs(ledger: Ledger, options: Options) -> None:
+def _list_runs(ledger: Core, options: Options) -> None:
     found = ledger.store.runs(limit=options.limit + 1)
     shown = [(row, _newest_action(ledger, row)) for row in found[: options.limit]]
     if options.json:
@@ -122,7 +122,7 @@ def _list_runs(ledger: Ledger, options: Options) -> None:
     _tell_of_more(options, found)
 
 
-def _newest_action(ledger: Ledger, row: RunRow) -> float:
+def _newest_action(ledger: Core, row: RunRow) -> float:
     (newest,) = ledger.store.actions(run=row.run, limit=1)
     return recorded(ledger, row.run, newest.action).began
 

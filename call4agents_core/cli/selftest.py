@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from call4agents_core._opening import chosen_location
 from call4agents_core.cli._command import FINE, NO, Options, Parser, ledger_option
 from call4agents_core.cli._table import say
 from call4agents_core.errors import Call4AgentsError
-from call4agents_core.ledger import chosen_location
 from call4agents_core.testing import AFTERMATH, Answer, KillPoint, Worker, WorkerEnded, World, around, check_killed
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core._timeline import arguments_of, call_text, local_time, recorded, timeline
-from call4agents_core.cli._command import FINE, listing_options, reading
+from call4agents_core.cli._command import FINE, listing_options, looking
 from call4agents_core.cli._table import print_json, say
 from call4agents_core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from call4agents_core._ledger import Core
     from call4agents_core._timeline import RecordedAction
     from call4agents_core._types import Entry
     from call4agents_core.cli._command import Options, Parser
-    from call4agents_core.ledger import Ledger
 
 HELP = (
     "Tells a run in the order of what was done: arguments, attempts, who approved, denied or resolved, results, undo."
@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     """See `Command`."""
-    with reading(options) as ledger:
+    with looking(options) as ledger:
         actions = _chosen(ledger, options)
         columns = [_columns(one) if one.where else {} for one in actions]
     if options.json:
@@ -44,7 +44,7 @@ def run(options: Options) -> int:
     return FINE
 
 
-def _chosen(ledger: Ledger, options: Options) -> list[RecordedAction]:
+def _chosen(ledger: Core, options: Options) -> list[RecordedAction]:
     if options.action is not None:
         return [recorded(ledger, options.run, ledger.action_like(options.run, options.action))]
     found = timeline(ledger, options.run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from call4agents_core.cli._command import FINE, NO, ledger_option, reading
+from call4agents_core.cli._command import FINE, NO, ledger_option, looking
 from call4agents_core.cli._table import say
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     """See `Command`."""
-    with reading(options) as ledger:
+    with looking(options) as ledger:
         found = ledger.verify(_progress if sys.stderr.isatty() else None)
         location = ledger.location
     if sys.stderr.isatty():

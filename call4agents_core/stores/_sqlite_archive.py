@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ALLOW = "DROP TRIGGER c4a_entries_never_deleted"
+_NEWEST = "SELECT max(seq) FROM c4a_entries"
 _LAST = "SELECT max(seq) FROM c4a_entries WHERE run = ?"
+_LAST_OF_ACTION = "SELECT max(seq) FROM c4a_entries WHERE run = ? AND action = ?"
 _REMOVE = "DELETE FROM c4a_entries WHERE run = ? AND action = ?"
 _PUT = "INSERT INTO c4a_entries (seq, run, action, n, body, mac) VALUES (?, ?, ?, 1, ?, ?)"
-_MARK = "UPDATE c4a_actions SET last = first, state = 'archived' WHERE first = ?"
-_FORGET = "DELETE FROM c4a_requests WHERE first = ?"
+_MARK = "UPDATE c4a_actions SET first = ?, last = ?, state = 'archived' WHERE first = ?"
+_FORGET = "DELETE FROM c4a_requests WHERE first IN (SELECT seq FROM c4a_entries WHERE run = ? AND n = 1)"
+_BEGIN_AGAIN = "UPDATE c4a_runs SET first = (SELECT min(seq) FROM c4a_entries WHERE run = ?) WHERE run = ?"
 _SETTLED = f"""
 SELECT newest.seq, newest.run, newest.action, newest.n, newest.body, newest.mac
 FROM (SELECT DISTINCT e.run FROM c4a_actions a JOIN c4a_entries e ON e.seq = a.first WHERE a.state <> 'archived') moved
@@ -29,17 +32,25 @@ WHERE moved.run NOT IN (
 
 
 def entomb(connection: sqlite3.Connection, run: str, last: int, stones: Iterable[Stone]) -> bool:
-    """`Store.entomb`, inside a write transaction that the caller begins and ends."""
+    """`Store.entomb`, inside a write transaction that the caller begins and ends.
+
+    Where the newest entry of the ledger goes, a stone takes its number: SQLite would give it to the next entry, and a number
+    that was used twice is no longer missed by `verify` when its entry is removed.
+    """
     execute = connection.execute
     if execute(_LAST, (run,)).fetchone() != (last,):
         return False
+    newest = execute(_NEWEST).fetchone() == (last,)
     execute(_ALLOW)
+    execute(_FORGET, (run,))
     for stone in stones:
         action = bytes.fromhex(stone.action)
+        ends = newest and execute(_LAST_OF_ACTION, (run, action)).fetchone() == (last,)
+        place = last if ends else stone.first
         execute(_REMOVE, (run, action))
-        execute(_PUT, (stone.first, run, action, stone.body, stone.mac))
-        execute(_MARK, (stone.first,))
-        execute(_FORGET, (stone.first,))
+        execute(_PUT, (place, run, action, stone.body, stone.mac))
+        execute(_MARK, (place, place, stone.first))
+    execute(_BEGIN_AGAIN, (run, run))
     execute(NEVER_DELETED)
     return True
 
@@ -49,7 +60,7 @@ def settled_runs(location: str, timeout: float) -> Iterator[Row]:
     connection = connect(location, read_only=True, timeout=timeout)
     try:
         for seq, run, action, n, body, mac in connection.execute(_SETTLED):
-            yield Row(seq, run, bytes(action).hex(), n, bytes(body), bytes(mac))
+            yield Row(seq, run, action.hex(), n, body, mac)
     except sqlite3.Error as error:
         raise translated(error, location) from error
     finally:
