@@ -223,27 +223,36 @@ def test_the_page_describes_every_kind_of_entry():
 
 def test_bodies_hold_what_the_page_says(ledger_file):
     """Every key of every entry of a ledger is described, and none that is described as always there is missing."""
-    always, head = {"v", "kind", "at"}, {"tool", "ordinal"}
     seen = set()
     for stream in streams(ledger_file)[1].values():
         for n, entry in enumerate(stream, 1):
-            must, may = kinds()[entry["kind"]]
-            must = must | always | (head if n == 1 else set())
-            assert must <= entry.keys() <= must | may | ({"key", "reverses"} if n == 1 else set()), entry
+            described(entry, n)
             seen.add(entry["kind"])
     assert seen == set(kinds()) - {"late", "archived"}
 
 
+def described(entry: dict, n: int) -> None:
+    """Entry ``n`` of an action holds what the page says, and nothing else."""
+    must, may = kinds()[entry["kind"]]
+    must = must | {"v", "kind", "at"} | ({"tool", "ordinal"} if n == 1 else set())
+    assert must <= entry.keys() <= must | may | ({"key", "reverses"} if n == 1 else set()), entry
+
+
 def test_archived_action_leaves_what_the_page_says(ledger_file):
-    """One entry for each action, signed, which accounts for the numbers that are gone."""
+    """One entry for each action, signed, which says what the action is and accounts for the numbers that are gone."""
+    _, before = streams(ledger_file)
     ledger = c4a.Ledger.open(ledger_file)
     ledger.archive(ledger_file.with_name("old.sqlite"), older_than=0)
     ledger.close()
     _, found = streams(ledger_file)
-    must, may = kinds()["archived"]
-    assert all(
-        len(stream) == 1 and stream[0].keys() == must | may | {"v", "kind", "at", "tool"} for stream in found.values()
-    )
+    assert found.keys() == before.keys()
+    for place, (stone,) in found.items():
+        described(stone, 1)
+        assert stone["kind"] == "archived"
+        for name in ("tool", "ordinal", "key", "reverses"):
+            assert stone.get(name) == before[place][0].get(name)
+    assert {stone["was"] for (stone,) in found.values()} >= {"done", "undone", "denied"}
+    assert {"key", "reverses"} <= {name for (stone,) in found.values() for name in stone}
     with closing(sqlite3.connect(ledger_file)) as database:
         numbers = {seq for (seq,) in database.execute("SELECT seq FROM c4a_entries")}
     numbers |= {seq for (stream,) in found.values() for seq in stream["gone"]}
