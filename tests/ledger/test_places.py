@@ -5,6 +5,8 @@ import shutil
 import sqlite3
 import stat
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -214,6 +216,25 @@ def test_an_owner_is_alive_for_its_own_process(folder):
     assert mine.status(owner) == Owners(folder).status(owner) == "alive"
     mine.release(keep_file=True)
     assert Owners(folder).status(owner) == "dead"
+
+
+def test_threads_that_come_first_at_once_are_one_owner(folder, monkeypatch):
+    """Attempts of one process name one owner, also while its file is still being made."""
+    mine, barrier, found = Owners(folder), threading.Barrier(8), []
+    make = Owners._locked_file
+    monkeypatch.setattr(Owners, "_locked_file", lambda owners: time.sleep(0.05) or make(owners))
+
+    def ask():
+        barrier.wait(10)
+        found.append(mine.me())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(found) == 8
+    assert len(set(found)) == len(list(folder.iterdir())) == 1
 
 
 def test_an_owner_whose_file_is_gone_is_unknown_and_one_of_another_boot_is_dead(folder):

@@ -212,7 +212,8 @@ def test_nothing_is_imported_on_the_word_of_a_forged_entry(ledger, note, tmp_pat
         note("x")
 
 
-PARTS = {"run": "other", "action": "cd" * 16, "n": 3, "before": b"another", "body": b"another"}
+#: Of the same length as what they stand for: the length is in the MAC too.
+PARTS = {"run": "s", "action": "cd" * 16, "n": 3, "before": b"BEFORE", "body": b"BODY"}
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -300,6 +301,18 @@ def test_a_whole_action_that_was_removed_is_named(ledger, note):
     with raw(ledger.location) as db:
         db.execute("DELETE FROM c4a_actions WHERE first = 3")
     assert faults(ledger) == "entries 3 to 4 are missing"
+
+
+@pytest.mark.parametrize("number", [-5, 0, 2**62])
+def test_a_number_that_no_entry_was_given_is_named(number, ledger, note):
+    """Raw SQL can write any; verify neither falls over it nor overlooks the gap that it leaves."""
+    with c4a.run("r"):
+        note("one")
+        note("two")
+    with raw(ledger.location) as db:
+        db.execute("UPDATE c4a_entries SET seq = ? WHERE seq = 3", (number,))
+    assert f"no entry was ever given the number {number}" in faults(ledger)
+    assert "entry 3 is missing" in faults(ledger)
 
 
 def test_the_first_action_that_was_removed_is_named(ledger, note):
