@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from call4agents_core.testing import World, killed
 
 FRAMEWORKS = ("langgraph", "langchain", "pydantic-ai-slim", "openai-agents", "mcp", "fastmcp", "psycopg")
 REPEAT = int(os.environ.get("C4A_REPEAT", "3"))
@@ -21,33 +22,20 @@ def pytest_report_header() -> str:
     return ", ".join([f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}", *found])
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How often processes were killed, and where."""
+    if killed:
+        terminalreporter.section("processes ended by SIGKILL")
+        for point, times in sorted(killed.items()):
+            terminalreporter.write_line(f"{times:6} {point}")
+        terminalreporter.write_line(f"{killed.total():6} in all")
+
+
 def _version(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
-
-
-@dataclass(frozen=True)
-class World:
-    """A file outside the ledger with one line for each effect. A line is on disk when `act` returns."""
-
-    path: Path
-
-    def act(self, line: str = "effect") -> None:
-        """Let one effect happen."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def lines(self) -> list[str]:
-        """Every effect so far, oldest first."""
-        return self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-
-    def count(self, line: str | None = None) -> int:
-        """How many effects happened, or how many wrote this line."""
-        return len([seen for seen in self.lines() if line in (None, seen)])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -350,7 +350,7 @@ class Machine(RuleBasedStateMachine):
         assert worker.ask("verify") == Answer([])
 
 
-def run_machine(examples, steps):
+def run_machine(examples, steps, phases):
     Machine.spares = Spares(PROCESSES)
     try:
         run_state_machine_as_test(
@@ -358,6 +358,7 @@ def run_machine(examples, steps):
             settings=settings(
                 max_examples=examples,
                 stateful_step_count=steps,
+                phases=phases,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
                 print_blob=True,
@@ -369,10 +370,12 @@ def run_machine(examples, steps):
 
 def test_processes_that_call_decide_and_die_find_what_the_rules_say():
     """An effect never more than once, never without a yes that covers it, never against a no; the ledger stays sound."""
-    run_machine(10, 15)
+    run_machine(
+        10, 15, [phase for phase in Phase if phase is not Phase.shrink]
+    )  # fifteen steps are short enough to be read
 
 
 @pytest.mark.slow
 def test_processes_that_call_decide_and_die_for_long_find_what_the_rules_say():
     """The same, longer."""
-    run_machine(60, 40)
+    run_machine(60, 40, list(Phase))
