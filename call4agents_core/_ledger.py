@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempt", "Core", "Doubtful", "Flight", "Held", "Known"]
 
-_WORKERS = 16
+#: Threads that wait for the disk on behalf of event loops. More of them only fight for the interpreter: measured with 200 tasks.
+_WORKERS = 4
 _open_ledgers: weakref.WeakSet[Core] = weakref.WeakSet()
 
 
