@@ -55,7 +55,12 @@ class UndoReport:
     @property
     def clean(self) -> bool:
         """Whether everything that happened in the run is reversed."""
-        return not (self.without_undo or self.in_doubt or self.failed)
+        return not (self.without_undo or self.stopped)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether something stands in the way of all that is older."""
+        return bool(self.in_doubt or self.failed)
 
     def obstacles(self) -> str:
         """What stopped it, in words."""
