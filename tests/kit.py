@@ -156,7 +156,9 @@ import asyncio, json, os, signal, sys, threading, time
 import call4agents_core as c4a
 from call4agents_core import errors
 LEDGER, WORLD = os.environ["KIT_LEDGER"], os.environ["KIT_WORLD"]
-def say(*values): print(json.dumps(values, default=repr), flush=True)
+def say(*values):  # in one piece: several threads may speak
+    sys.stdout.write(json.dumps(values, default=repr) + "\\n")
+    sys.stdout.flush()
 def die(): os.kill(os.getpid(), signal.SIGKILL)
 def act(line="effect"):
     with open(WORLD, "a") as file:

@@ -45,12 +45,12 @@ def boot_id() -> str:
 
 # Looking at a file of one's own process would release its POSIX lock, so these are never opened again.
 _mine: set[str] = set()
-_mine_guard = threading.Lock()
+_mine_guard = threading.RLock()  # a store that is collected while this is held gives up its owner in the same thread
 
 
 def _forget_after_fork() -> None:
     global _mine_guard  # noqa: PLW0603 - the parent's lock may be held by a thread that the child does not have
-    _mine_guard = threading.Lock()
+    _mine_guard = threading.RLock()
     _mine.clear()
 
 

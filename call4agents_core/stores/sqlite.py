@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import threading
@@ -288,8 +287,10 @@ class SQLiteStore:
 
     def __del__(self) -> None:
         """A ledger that nobody holds any more gives back its files. Who was its owner is seen dead from then on."""
-        with contextlib.suppress(Exception):  # at the very end of the interpreter little works
+        try:  # noqa: SIM105 - at the very end of the interpreter not even contextlib is there
             self.close(keep_owner=True)
+        except Exception:  # noqa: S110
+            pass
 
     def _drop(self) -> None:
         writer, reader = self._writer, self._reader

@@ -12,10 +12,14 @@ from call4agents_core import _codec
 from call4agents_core.errors import EffectInDoubt, LedgerTampered, ResultNotKept
 from tests.kit import Boom, files_of, raw
 
-#: A test puts something else in its place.
-Thing = dataclasses.make_dataclass("Thing", ["n"], module=__name__)
-
 NASTY = ["'; DROP TABLE c4a_entries; --", '" OR 1=1', "100%", "a;b", "two\nlines", "?1", "\\", "{0}", "%s"]
+
+
+@dataclasses.dataclass
+class Thing:
+    """A test puts something else in its place."""
+
+    n: int
 
 
 def test_d27_a_token_is_in_no_table_and_no_text(ledger, caplog):

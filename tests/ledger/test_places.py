@@ -237,6 +237,21 @@ def test_threads_that_come_first_at_once_are_one_owner(folder, monkeypatch):
     assert len(set(found)) == len(list(folder.iterdir())) == 1
 
 
+def test_a_ledger_that_is_collected_while_owners_are_looked_at_hangs_nobody(ledger):
+    """The garbage collector may come at any allocation, also under the guard of the owners."""
+
+    @c4a.effect
+    def pay(n):
+        return n
+
+    with c4a.run("r"):
+        pay(1)
+    with _owners._mine_guard:
+        ledger.store.__del__()
+    with pytest.raises(LedgerError, match="it was closed"), c4a.run("r"):
+        pay(1)
+
+
 def test_an_owner_whose_file_is_gone_is_unknown_and_one_of_another_boot_is_dead(folder):
     """A lock may live on in a deleted file; it cannot live through a boot."""
     mine = Owners(folder)

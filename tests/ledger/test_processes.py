@@ -1,6 +1,7 @@
 """Interrupted writers and forked children: what one thread or process does must not be taken for another's."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -45,6 +46,25 @@ def test_a_call_that_is_interrupted_while_its_intent_waits_leaves_no_doubt(tell,
     """Ctrl-C in one thread while another writes: nobody writes the intent later on, and the action is new."""
     assert tell(INTERRUPTED) == [["KeyboardInterrupt", ""], ["value", 2], ["value", 1]]
     assert world.lines() == ["paid 0", "paid 2", "paid 1"]
+
+
+ENDS = """
+import sys
+import call4agents_core as c4a
+c4a.init(sys.argv[1])
+@c4a.effect(name="pay")
+def pay(n): return n
+with c4a.run("r"): pay(1)
+kept = c4a.Ledger.open(sys.argv[1] + ".other")
+"""
+
+
+def test_a_process_that_never_closed_its_ledger_ends_in_silence(ledger_path):
+    """Whatever is left of the interpreter when the ledger goes."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS, ledger_path], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 # ---- fork ------------------------------------------------------------------------------------------------------------

@@ -10,17 +10,19 @@ from tests.kit import Boom, files_of
 
 pytestmark = pytest.mark.usefixtures("in_run")
 
-PEM = "-----BEGIN KEY-----\nMIIBsecret4711\n-----END KEY-----"
+#: No bytes of a ledger look so by chance.
+TRACE, DIGITS = "Zq4711qZ", 471_104_711_047_110
+PEM = f"-----BEGIN KEY-----\nMIIB{TRACE}\n-----END KEY-----"
 SECRETS = {
-    "a token": ("sk-live-4711", "4711"),
-    "with both quotes": ('it\'s "4711"', "4711"),
-    "with a backslash": ("back\\slash-4711", "4711"),
-    "of several lines": (PEM, "4711"),
-    "bytes": (b"sk-live-4711", "4711"),
-    "a number": (47114711, "4711"),
-    "in a dict": ({"headers": {"Authorization": "Bearer 4711"}}, "4711"),
-    "in a list": (["sk-4711-a", ("sk-4711-b",)], "4711"),
-    "not ASCII": ("schlüssel-4711", "4711"),
+    "a token": (f"sk-live-{TRACE}", TRACE),
+    "with both quotes": (f'it\'s "{TRACE}"', TRACE),
+    "with a backslash": (f"back\\slash-{TRACE}", TRACE),
+    "of several lines": (PEM, TRACE),
+    "bytes": (f"sk-live-{TRACE}".encode(), TRACE),
+    "a number": (DIGITS, str(DIGITS)),
+    "in a dict": ({"headers": {"Authorization": f"Bearer {TRACE}"}}, TRACE),
+    "in a list": ([f"sk-{TRACE}-a", (f"sk-{TRACE}-b",)], TRACE),
+    "not ASCII": (f"schlüssel-{TRACE}", TRACE),
 }
 
 
