@@ -40,6 +40,7 @@ class Archiving(Core):
     def move_to(self, volume: Store, older_than: float, progress: Callable[[str], object] | None = None) -> Archived:
         """Move every settled run whose newest entry is at least ``older_than`` days old. Bounded memory, whatever the size."""
         before = self.store.now() - older_than * _DAY
+        self._copied = self.keyring.current  # with all older ones, before this was called
         runs = actions = entries = kept = 0
         for newest in self.store.settled_runs():
             moved = self._move(newest, volume) if json.loads(newest.body)["at"] <= before else None
@@ -94,10 +95,11 @@ class Archiving(Core):
 
     def _copy_new_secret(self, volume: Store) -> None:
         """Where the secret was changed since the archive was opened, entries that it has got may need the new one."""
-        if self.keyring.current != volume.meta.key_id:
+        if self.keyring.current != self._copied:
             from call4agents_core.stores.sqlite import side_folder
 
             self._secrets.copy_to(side_folder(volume.location) / "secret")
+            self._copied = self.keyring.current
 
     def _stone(self, stream: tuple[list[Row], State]) -> Stone:
         rows, state = stream
