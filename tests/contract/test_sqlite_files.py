@@ -301,6 +301,7 @@ def test_a_file_that_was_lost_while_open_is_noticed_before_the_tool_runs(ledger_
 # ---- the first start -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(600)
 def test_many_processes_that_start_at_once_make_one_ledger_and_one_secret(tmp_path, repetitions):
     """On an empty folder; each can read what the others wrote."""
     for i in range(repetitions):

@@ -52,6 +52,10 @@ def deny(run, tool):
     c4a.deny(TOOLS[tool], amount=10, c4a_run=run)
 
 
+def request(run, tool):
+    c4a.request_approval(TOOLS[tool], amount=10, c4a_run=run)
+
+
 def resolve(run, outcome):
     (doubt,) = ledger.store.actions(run=run, states=("started", "in-doubt"))
     c4a.resolve(run, doubt.action, c4a.happened("as seen") if outcome == "happened" else c4a.did_not_happen())

@@ -119,6 +119,15 @@ def test_a_killed_no_is_said_or_not(deaths, point):
     deaths.find("guarded", 0, "ApprovalDenied" if point.where == "after" else "runs")
 
 
+def test_a_no_takes_the_yes_away_for_good(deaths):
+    """Asked anew, the action waits for another yes: the one before the no does not come back."""
+    deaths.die(KillPoint("after", "denied"), ("approve", {"tool": "guarded"}), ("deny", {"tool": "guarded"}))
+    with deaths.survivor() as person:
+        for run in deaths.runs:
+            assert person.ask("request", run=run, tool="guarded") == Answer()
+    deaths.find("guarded", 0, "ApprovalRequired")
+
+
 @pytest.mark.parametrize(("outcome", "then"), [("happened", "returns"), ("did-not-happen", "runs")])
 @points(*around("resolved"))
 def test_a_killed_answer_to_a_doubt_counts_or_not(deaths, point, outcome, then):
