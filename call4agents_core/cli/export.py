@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from call4agents_core._state import State
-from call4agents_core.cli._command import FINE, ledger_option, looking
+from call4agents_core.cli._command import FINE, ledger_option, looking, typed
+from call4agents_core.errors import UsageError
 
 if TYPE_CHECKING:
     from call4agents_core.cli._command import Options, Parser
@@ -26,6 +27,9 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Options) -> int:
     """See `Command`."""
     with looking(options) as ledger:
+        if options.run is not None and next(ledger.store.scan(run=options.run), None) is None:
+            msg = f"There is no run {options.run!r} in {ledger.location}. Type `{typed(options, 'list', also=('--runs',))}` to see all."
+            raise UsageError(msg)
         rows = ledger.store.scan(run=options.run, by_action=True)
         for (name, action), stream in groupby(rows, key=lambda row: (row.run, row.action)):
             state = State()

@@ -55,10 +55,17 @@ def _import(modules: Iterable[str]) -> None:
     sys.path.insert(0, os.getcwd())  # as `python -m` does: the module that is meant lies here, as a rule
     for module in modules:
         try:
-            import_module(module)
+            _import_absolute(module)
         except ImportError as error:
             msg = f"--import {module}: {error}. Name a module that Python finds from this folder."
             raise UsageError(msg) from error
+
+
+def _import_absolute(module: str) -> None:
+    if not module or module.startswith("."):
+        msg = f"{module!r} is not the whole name of a module"
+        raise ImportError(msg)
+    import_module(module)
 
 
 def _told(report: UndoReport) -> list[str]:

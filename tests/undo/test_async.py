@@ -1,5 +1,4 @@
 """aundo, and undo() of what is async: in a loop, outside one."""
-# ruff: noqa: PLW0108 - undo= is given its values by name, and a method of a list has none
 
 from __future__ import annotations
 
@@ -86,10 +85,11 @@ def test_aundo_has_the_rules_of_undo(trip):
 
 def test_a_cancelled_reversal_is_in_doubt(trip):
     """The cancellation reaches the caller; nothing older is touched, and nothing is asked twice."""
-    asked = []
+    asked, begun = [], asyncio.Event()
 
     async def refund():
         asked.append("refund")
+        begun.set()
         await asyncio.sleep(30)
 
     trip.book("1A")
@@ -97,8 +97,7 @@ def test_a_cancelled_reversal_is_in_doubt(trip):
 
     async def main():
         task = asyncio.create_task(c4a.aundo("r"))
-        while not asked:
-            await asyncio.sleep(0.001)
+        await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
