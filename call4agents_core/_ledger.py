@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
@@ -13,7 +14,7 @@ from call4agents_core._answers import Answers, Attempt, Doubtful, Held, Known
 from call4agents_core._flights import Flight, Flights
 from call4agents_core._outcomes import DidNotHappen, Happened
 from call4agents_core._shown import shown
-from call4agents_core.errors import LedgerError, ResultNotRecorded, UsageError
+from call4agents_core.errors import LedgerError, LedgerTampered, ResultNotRecorded, UsageError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -226,7 +227,8 @@ class Core(Answers):
     def owner(self) -> str:
         """This process as an owner."""
         if self._owner is None:
-            self.store.tidy_owners(self._owners_of_open_attempts)
+            with contextlib.suppress(LedgerTampered):  # of an action that nobody has called: verify names it
+                self.store.tidy_owners(self._owners_of_open_attempts)
         self._owner = self.store.owner()
         return self._owner
 

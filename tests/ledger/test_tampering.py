@@ -227,6 +227,26 @@ def test_each_part_is_in_the_mac_on_its_own(part):
     assert not _keys.Keyring(b"other", FORGER).accepts(mac, **entry)
 
 
+def test_a_tampered_action_does_not_keep_others_from_running(tell, ledger, note, tmp_path):
+    """Where many owners have piled up, those of open attempts are looked up first; a forged one stops nobody else."""
+    tell(
+        """
+        @c4a.effect(name="dies")
+        def dies(): die()
+        c4a.init(LEDGER)
+        with c4a.run("other"): dies()
+        """,
+        status=-9,
+    )
+    for n in range(60):
+        (tmp_path / "ledger.sqlite.c4a" / "owners" / f"1-{n}").touch()
+    with raw(ledger.location) as db:
+        assert db.execute("UPDATE c4a_entries SET mac = zeroblob(36) WHERE run = 'other'").rowcount == 1
+    with c4a.run("r"):
+        assert note("x") == "x"
+    assert "other" in faults(ledger)
+
+
 # ---- entries that are gone -------------------------------------------------------------------------------------------
 
 
