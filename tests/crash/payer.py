@@ -90,6 +90,7 @@ else:
     start(*sys.argv[1:])
     serve(
         **ORDERS,
+        request=request,
         unused_yeses=lambda run: sum(len(ledger.state(run, row.action).yes) for row in ledger.store.actions(run=run)),
         pending=lambda: [request.run for request in c4a.pending()],
         verify=lambda: list(ledger.verify().faults),
