@@ -54,11 +54,16 @@ class Trial(NamedTuple):
 
     def die(self, point: KillPoint, order: str, **arguments: object) -> None:
         """A new process does this and is killed on the way."""
-        agent = self.agent()
-        agent.ask("kill_at", point=str(point))
-        agent.tell(order, **arguments)
-        check_killed(agent.ended(), point)
-        agent.close()
+        with self.agent() as agent:
+            agent.ask("kill_at", point=str(point))
+            agent.tell(order, **arguments)
+            try:
+                answer = agent.hear()
+            except WorkerEnded:
+                check_killed(agent.ended(), point)
+            else:
+                msg = f"it was to be killed {point}, and answered {answer}"
+                raise Failed(msg)
 
 
 class Failed(Exception):
