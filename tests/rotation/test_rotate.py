@@ -243,12 +243,21 @@ def test_of_many_that_change_it_at_once_none_loses_the_secret_of_another(kind, l
             thread.join()
         made = 8
     else:
-        code = "ledger = c4a.init(LEDGER); input()\nfor _ in range(20): ledger.rotate_secret()"
+        code = """
+            from call4agents_core import _secrets
+            ledger, write = c4a.init(LEDGER), _secrets._write_whole
+            _secrets._write_whole = lambda *args: (time.sleep(0.01), write(*args))  # long enough for another one to read
+            say("ready")
+            input()
+            for _ in range(5): ledger.rotate_secret()
+        """
         children = [child(code) for _ in range(4)]
+        for one in children:
+            one.hear()
         for one in children:
             one.go_on()
         assert [one.end() for one in children] == [0] * 4
-        made = 80
+        made = 20
     assert len(set(secret_file(ledger_path).read_text().split())) == made + 1
     assert use(ledger_path) == ()
 
