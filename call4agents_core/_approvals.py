@@ -111,8 +111,9 @@ class Approvals(Core):
 
         def step(state: State) -> tuple[Note | None, None]:
             entry = self._asked(state, row)
-            if state.no is not None and state.no.n > entry.n:
-                raise ApprovalDenied(**_facts(row, state), by=state.no.data["by"], reason=state.no.data["reason"])
+            no = state.denial
+            if no is not None and no.n > entry.n:
+                raise ApprovalDenied(**_facts(row, state), by=no.data["by"], reason=no.data["reason"])
             return _rules.approve(state, _arguments_of(entry.data), by=by, until=until), None
 
         state, _ = self.advance(row.run, row.action, dict, step, durable=True)

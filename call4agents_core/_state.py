@@ -19,6 +19,7 @@ class State:
     __slots__ = (
         "asked",
         "attempt",
+        "denial",
         "failure",
         "first_attempt",
         "head",
@@ -44,6 +45,7 @@ class State:
         self.yes: dict[str, Entry] = {}  # unused approvals by the digest that they cover
         self.held: Entry | None = None  # the approval that the newest attempt used up
         self.no: Entry | None = None  # a denial that nobody lifted since
+        self.denial: Entry | None = None  # the newest, lifted or not: requests before it stay denied
         self.asked: Entry | None = None  # the open request
         self.requests: list[Entry] = []  # all there were
 
@@ -71,6 +73,7 @@ class State:
         after.head, after.first_attempt = self.head, self.first_attempt
         after.stage, after.attempt, after.failure, after.outcome = self.stage, self.attempt, self.failure, self.outcome
         after.yes, after.held, after.no = dict(self.yes), self.held, self.no
+        after.denial = self.denial
         after.asked, after.requests = self.asked, list(self.requests)
         after.take(entry)
         return after
@@ -89,7 +92,7 @@ class State:
     def _take_denied(self, entry: Entry) -> None:
         self.yes.clear()
         self.held = self.asked = None
-        self.no = entry
+        self.no = self.denial = entry
 
     def _take_asked(self, entry: Entry) -> None:
         self.asked = entry

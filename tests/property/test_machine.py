@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
 WORKER = Path(__file__).with_name("machine_worker.py")
 PROCESSES = 3
+ARGUMENTS = (1, 2, 3)
+DECISIONS = ("approve", "deny", "request", "approve_request")
 
 
 class Spares:
@@ -54,7 +56,8 @@ class Action:
     held: bool = False  # the one that the newest attempt used up
     no: bool = False
     request: str = ""  # the open one
-    denied: set[str] = field(default_factory=set)  # requests that were denied
+    requests: list[str] = field(default_factory=list)
+    denied: set[str] = field(default_factory=set)
     effects: int = 0
     proofs: int = 0  # how often it was said, or proved, that the newest attempt did not happen
     yeses: int = 0
@@ -95,15 +98,15 @@ class Action:
             self.yeses += 1
 
     def deny(self):
-        self.denied |= {self.request} - {""}
+        self.denied |= set(self.requests)
         self.yes, self.held, self.no, self.request = False, False, True, ""
 
 
-ACTIONS = st.tuples(st.sampled_from(["free", "guarded"]), st.sampled_from([1, 2]))
+ACTIONS = st.tuples(st.sampled_from(["free", "guarded"]), st.sampled_from(ARGUMENTS))
 
 
 class Machine(RuleBasedStateMachine):
-    """Three processes on one ledger, four actions, one world."""
+    """Three processes on one ledger, six actions, one world."""
 
     spares: Spares
 
@@ -111,7 +114,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="c4a-machine-"))
         self.world = World(self.folder / "world.txt")
-        self.actions = {(tool, x): Action(tool, x) for tool in ("free", "guarded") for x in (1, 2)}
+        self.actions = {(tool, x): Action(tool, x) for tool in ("free", "guarded") for x in ARGUMENTS}
         self.idle = [self.new_process() for _ in range(PROCESSES)]
         self.inside = {}  # action: the process that hangs inside it
         self.turn = 0
@@ -151,6 +154,13 @@ class Machine(RuleBasedStateMachine):
         if expected == "ApprovalRequired":
             action.request = action.request or "opened by a call"
 
+    def ready(self):
+        """The actions whose call starts the tool."""
+        return sorted(key for key, action in self.actions.items() if action.expected() == "begins")
+
+    def one_that_begins(self, data):
+        return self.actions[data.draw(st.sampled_from(self.ready()))]
+
     @rule(key=ACTIONS)
     def calls(self, key):
         action = self.actions[key]
@@ -163,24 +173,20 @@ class Machine(RuleBasedStateMachine):
         action.effects += 1
         action.end("done", answer.value)
 
-    @rule(key=ACTIONS, proof=st.booleans())
-    def calls_and_the_tool_raises(self, key, proof):
-        action = self.actions[key]
+    @precondition(lambda self: self.ready())
+    @rule(data=st.data(), proof=st.booleans())
+    def calls_and_the_tool_raises(self, data, proof):
+        action = self.one_that_begins(data)
         answer = self.call(self.process, action, then="refuse" if proof else "break")
-        if action.expected() != "begins":
-            self.refused(action, answer)
-            return
         assert answer.error == ("NothingHappened" if proof else "ConnectionError")
         action.begin()
         action.effects += not proof
         action.end("not done" if proof else "in doubt")
 
-    @rule(key=ACTIONS, point=st.sampled_from(list(AFTERMATH)))
-    def calls_and_is_killed(self, key, point):
-        action, worker = self.actions[key], self.process
-        if action.expected() != "begins":
-            self.refused(action, self.call(worker, action, then=str(point)))
-            return
+    @precondition(lambda self: self.ready())
+    @rule(data=st.data(), point=st.sampled_from(list(AFTERMATH)))
+    def calls_and_is_killed(self, data, point):
+        action, worker = self.one_that_begins(data), self.process
         worker.tell("call", tool=action.tool, x=action.x, then=str(point))
         check_killed(worker.ended(), point)
         self.replace(worker)
@@ -211,17 +217,14 @@ class Machine(RuleBasedStateMachine):
 
     # ---- inside an effect ---------------------------------------------------------------------------------------
 
-    @precondition(lambda self: len(self.idle) >= 2)
-    @rule(key=ACTIONS)
-    def calls_and_stays_inside(self, key):
-        action, worker = self.actions[key], self.process
-        if action.expected() != "begins":
-            self.refused(action, self.call(worker, action, then="hang"))
-            return
+    @precondition(lambda self: len(self.idle) >= 2 and self.ready())
+    @rule(data=st.data())
+    def calls_and_stays_inside(self, data):
+        action, worker = self.one_that_begins(data), self.process
         worker.tell("call", tool=action.tool, x=action.x, then="hang")
         self.look_until((self.folder / f"inside {action.name}").exists)
         self.idle.remove(worker)
-        self.inside[key] = worker
+        self.inside[action.tool, action.x] = worker
         action.begin()
         action.effects += 1
         action.stage = "running"
@@ -268,36 +271,42 @@ class Machine(RuleBasedStateMachine):
 
     # ---- decisions ----------------------------------------------------------------------------------------------
 
-    @rule(key=ACTIONS)
-    def approves(self, key):
-        assert self.process.ask("approve", tool=key[0], x=key[1]) == Answer()
-        if self.actions[key].decidable:
-            self.actions[key].approve()
-
-    @rule(key=ACTIONS)
-    def denies(self, key):
-        assert self.process.ask("deny", tool=key[0], x=key[1]) == Answer()
-        if self.actions[key].decidable:
-            self.actions[key].deny()
-
-    @precondition(lambda self: any(action.decidable for action in self.actions.values()))
-    @rule(data=st.data(), then=st.sampled_from(["", "approve", "deny and approve"]))
-    def requests(self, data, then):
-        """Asks in advance, or anew after a no; and somebody may answer by the id of the request."""
-        key = data.draw(st.sampled_from(sorted(key for key, action in self.actions.items() if action.decidable)))
-        action = self.actions[key]
-        request = self.process.ask("request", tool=action.tool, x=action.x)
-        assert not request.error
-        assert action.request in ("", "opened by a call", request.value)
-        action.request = request.value
-        if then == "deny and approve":
-            self.process.ask("deny", tool=action.tool, x=action.x)
-            action.deny()
-        if then:
-            answer = self.process.ask("approve_request", id=request.value)
-            assert answer.error == ("ApprovalDenied" if request.value in action.denied else "")
-        if then == "approve":
+    def approve(self, action):
+        assert self.process.ask("approve", tool=action.tool, x=action.x) == Answer()
+        if action.decidable:
             action.approve()
+
+    def deny(self, action):
+        assert self.process.ask("deny", tool=action.tool, x=action.x) == Answer()
+        if action.decidable:
+            action.deny()
+
+    def request(self, action):
+        """Ask in advance, or anew after a no."""
+        if action.decidable:
+            answer = self.process.ask("request", tool=action.tool, x=action.x)
+            assert not answer.error
+            assert action.request in ("", "opened by a call", answer.value)
+            action.request = answer.value
+            action.requests.append(answer.value)
+
+    def approve_request(self, action):
+        """By the id of the newest request, which may have been answered since."""
+        if action.requests:
+            newest = action.requests[-1]
+            answer = self.process.ask("approve_request", id=newest)
+            denied = newest in action.denied
+            assert answer.error == ("ApprovalDenied" if denied else "")
+            if action.decidable and not denied:
+                action.approve()
+
+    @rule(key=ACTIONS, decisions=st.lists(st.sampled_from(DECISIONS), min_size=1, max_size=4), call=st.booleans())
+    def is_decided_about(self, key, decisions, call):
+        """By several people, one after the other; and perhaps it is called at once."""
+        for decision in decisions:
+            getattr(self, decision)(self.actions[key])
+        if call:
+            self.calls(key)
 
     @rule(key=ACTIONS, happened=st.booleans())
     def resolves(self, key, happened):
