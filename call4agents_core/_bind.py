@@ -92,19 +92,23 @@ class ByName:
             and not self.names
             and any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         )
+        offered = tuple(offered)
         known = frozenset(offered)
         for p in parameters:
+            if p.kind is inspect.Parameter.POSITIONAL_ONLY:
+                msg = f"{tool}: {option} takes {p.name!r} by position only; let it take arguments by name."
+                raise UsageError(msg)
             if p.kind not in _VARIADIC and p.name not in known and p.default is inspect.Parameter.empty:
                 msg = f"{tool}: {option} asks for {p.name!r}, which is none of {', '.join(sorted(known)) or 'its arguments (it has none)'}."
                 raise UsageError(msg)
-        self.names = tuple(name for name in self.names if name in known)
+        self.names = offered if self._in_order else tuple(name for name in self.names if name in known)
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call it with what it asks for."""
         if self.takes_all:
             return self.function(**values)
         if self._in_order:
-            return self.function(*values.values())
+            return self.function(*(values[name] for name in self.names if name in values))
         return self.function(**{name: values[name] for name in self.names if name in values})
 
 

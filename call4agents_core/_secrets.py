@@ -10,10 +10,11 @@ import time
 from typing import TYPE_CHECKING
 
 from call4agents_core._keys import Keyring, key_id
+from call4agents_core._locks import lock
 from call4agents_core.errors import LedgerReadOnly, SecretMismatch, SecretMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
     from pathlib import Path
 
     from call4agents_core._types import Meta
@@ -93,10 +94,8 @@ class Secrets:
                 self._write(file, self._kept())
 
     @contextlib.contextmanager
-    def _alone(self, file: Path) -> Iterator[None]:
+    def _alone(self, file: Path) -> Generator[None]:
         """One process at a time: of two that change the secret at once, neither may write over what the other has added."""
-        from call4agents_core.stores._owners import _lock as lock
-
         with _one_thread:
             try:
                 handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from call4agents_core import _keys, _rules, _stored
 from call4agents_core._shown import escaped
 from call4agents_core._state import State
+from call4agents_core.errors import LedgerTampered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -120,6 +121,8 @@ def _checked(ledger: Core, run: str, action: str, rows: Iterable[Row]) -> Record
         entry = ledger.checked(run, action, row, state)
         state.take(entry)
         entries.append(Placed(row.seq, entry))
+    if not entries:
+        raise LedgerTampered(ledger.location, run=run, action=action, n=1, why="it is missing")
     standing, doubt = _standing(ledger, action, state)
     key = _keys.idempotency_key(ledger.ledger_id, action)
     return RecordedAction(run, action, state, tuple(entries), standing, doubt, key)

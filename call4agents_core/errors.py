@@ -275,7 +275,10 @@ class UndoStopped(Call4AgentsError):
 
 
 def _advice(report: UndoReport) -> str:
-    for doubt in (*report.in_doubt, *(failed for failed in report.failed if failed.reversal != failed.action)):
+    doubts = (*report.in_doubt, *(failed for failed in report.failed if failed.reversal != failed.action))
+    for doubt in doubts:
+        if doubt.why.endswith("running"):
+            return "Wait until it has ended, and undo again."
         return f"Look outside whether it happened, type `{command('resolve', report.run, doubt.reversal, 'happened', ledger=report.ledger)}` or the same with did-not-happen, and undo again."
     return "Mend that, and undo again."
 

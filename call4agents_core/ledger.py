@@ -63,6 +63,9 @@ class Ledger(Approvals, Undoing, Archiving, Verifying):
 
         days = seconds("older_than", older_than, positive=False)
         address = os.fspath(destination)
+        if self.location == ":memory:":
+            msg = "A ledger in memory has no archive: it ends with its process."
+            raise UsageError(msg)
         if "://" in address or address == ":memory:" or os.path.realpath(address) == self.location:
             msg = f"{address!r} is no destination for an archive: give a path, other than the ledger's own."
             raise UsageError(msg)

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     prepare_output()
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run([*(sys.argv[1:] if argv is None else argv)])
         sys.stdout.flush()
     except Call4AgentsError as error:
         complain(str(error))

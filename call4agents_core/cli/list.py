@@ -123,7 +123,11 @@ def _list_runs(ledger: Core, options: Options) -> None:
 
 
 def _newest_action(ledger: Core, row: RunRow) -> float:
-    (newest,) = ledger.store.actions(run=row.run, limit=1)
+    newest = next(iter(ledger.store.actions(run=row.run, limit=1)), None)
+    if newest is None:
+        from call4agents_core.errors import LedgerTampered
+
+        raise LedgerTampered(ledger.location, run=row.run, action="", n=1, why="the derived row of its action is gone")
     return recorded(ledger, row.run, newest.action).began
 
 

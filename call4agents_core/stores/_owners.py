@@ -9,31 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from call4agents_core._locks import lock
+
 if TYPE_CHECKING:
     from call4agents_core._types import OwnerStatus
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(handle: int, *, shared: bool) -> bool:  # noqa: ARG001 - Windows has one kind of lock
-        with contextlib.suppress(OSError):
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-            return True
-        return False
-else:
-    import fcntl
-
-    def _lock(handle: int, *, shared: bool) -> bool:
-        """Take the lock or say no at once. Shared: two processes that only look do not see each other."""
-        with contextlib.suppress(OSError):
-            fcntl.lockf(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-            return True
-        return False
 
 
 def boot_id() -> str:
@@ -56,6 +40,15 @@ def _forget_after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+def _locked(handle: int) -> bool:
+    """Lock a new file; who sweeps the folder may be looking at it, for a moment."""
+    for _ in range(100):
+        if lock(handle, shared=False):
+            return True
+        time.sleep(0.001)
+    return False
 
 
 class Owners:
@@ -84,7 +77,7 @@ class Owners:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             os.write(handle, b"\n")  # Windows locks bytes, not files
             os.lseek(handle, 0, os.SEEK_SET)
-            if not _lock(handle, shared=False):
+            if not _locked(handle):
                 os.close(handle)
                 msg = f"{path} cannot be locked: this file system has no locks"
                 raise OSError(msg)
@@ -106,7 +99,7 @@ class Owners:
             except OSError:
                 return "unknown"
             try:
-                return "dead" if _lock(handle, shared=True) else "alive"
+                return "dead" if lock(handle, shared=True) else "alive"
             finally:
                 os.close(handle)
 

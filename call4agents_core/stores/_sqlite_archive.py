@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from call4agents_core._types import OPEN_STATES, Row, Stone
-from call4agents_core.stores._sqlite_schema import NEVER_DELETED, connect, translated
+from call4agents_core.stores._sqlite_schema import DRIVER_ERRORS, NEVER_DELETED, connect, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def settled_runs(location: str, timeout: float) -> Iterator[Row]:
     try:
         for seq, run, action, n, body, mac in connection.execute(_SETTLED):
             yield Row(seq, run, action.hex(), n, body, mac)
-    except sqlite3.Error as error:
+    except DRIVER_ERRORS as error:
         raise translated(error, location) from error
     finally:
         connection.close()

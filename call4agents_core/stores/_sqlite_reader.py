@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from call4agents_core._types import ActionRow, RequestRow, Row, RunRow
+from call4agents_core.errors import LedgerError
 from call4agents_core.stores import _mounts
-from call4agents_core.stores._sqlite_schema import connect, translated
+from call4agents_core.stores._sqlite_schema import DRIVER_ERRORS, connect, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,7 @@ class Reader:
         try:
             with self.lock:
                 return self.connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translated(error, self._location) from error
 
     def stream(self, run: str, action: str) -> list[Row]:
@@ -57,8 +58,12 @@ class Reader:
         connection = connect(self._location, read_only=True, timeout=timeout) if own else self.connection
         try:
             for seq, name, action, n, body, mac in connection.execute(sql, () if run is None else (run,)):
+                if seq is None:
+                    raise LedgerError(
+                        self._location, "the file is damaged", "Keep a copy of it, and go on from a backup."
+                    )
                 yield Row(seq, _text(name), _bytes(action).hex(), n, _bytes(body), _bytes(mac))
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translated(error, self._location) from error
         finally:
             if own:

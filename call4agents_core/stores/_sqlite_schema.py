@@ -75,8 +75,15 @@ _ADVICE = {
 }
 
 
-def translated(error: sqlite3.Error, location: str) -> LedgerError:
+#: What the driver raises. Where a damaged file has a text in it that is none, its message cannot even be decoded.
+DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+
+
+def translated(error: sqlite3.Error | UnicodeDecodeError, location: str) -> LedgerError:
     """A driver's error in the words of the ledger. The code decides, never the text."""
+    if isinstance(error, UnicodeDecodeError):
+        _, why, advice = _ADVICE[sqlite3.SQLITE_CORRUPT]
+        return LedgerError(location, why, advice)
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     kind, why, advice = _ADVICE.get(code, (LedgerError, "SQLite refused", ""))
     return kind(location, f"{why} ({error})", advice)
@@ -128,7 +135,9 @@ def read_meta(connection: sqlite3.Connection, location: str, *, beside: bool) ->
         return None
     values = dict(connection.execute("SELECT name, value FROM c4a_meta"))
     try:
-        number, ledger_id, key_id = int(values["format"]), bytes(values["ledger_id"]), bytes(values["key_id"])
+        number, ledger_id, key_id = int(values["format"]), values["ledger_id"], values["key_id"]
+        if not (isinstance(ledger_id, bytes) and isinstance(key_id, bytes)):
+            raise TypeError
     except (KeyError, TypeError, ValueError) as error:
         raise LedgerError(location, "what it says of itself is damaged", "Go on from a backup.") from error
     if number > FORMAT:

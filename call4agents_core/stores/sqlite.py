@@ -74,7 +74,7 @@ class SQLiteStore:
         self._born, self._closed = os.getpid(), False
         try:
             self.meta = self._open(new, beside)
-        except sqlite3.Error as error:
+        except _sqlite_schema.DRIVER_ERRORS as error:
             self._drop()
             raise _sqlite_schema.translated(error, self.location) from error
         except BaseException:
@@ -181,7 +181,7 @@ class SQLiteStore:
         """See `Store`."""
         try:
             return self._writing().append(drafts, durable)
-        except sqlite3.Error as error:
+        except _sqlite_schema.DRIVER_ERRORS as error:
             raise _sqlite_schema.translated(error, self.location) from error
 
     def read(self, run: str, action: str) -> list[Row]:
@@ -238,7 +238,7 @@ class SQLiteStore:
     def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return self._writing().alone(work)
-        except sqlite3.Error as error:
+        except _sqlite_schema.DRIVER_ERRORS as error:
             raise _sqlite_schema.translated(error, self.location) from error
 
     def owner(self) -> str:
