@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from call4agents_core._locks import lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from call4agents_core._types import OwnerStatus
 
 
@@ -123,10 +125,15 @@ class Owners:
             return sum(1 for _ in self._folder.iterdir())
         return 0
 
-    def sweep(self, named: set[str]) -> None:
-        """Remove files of dead owners that no open attempt names. ``named``: owners of open attempts."""
-        keep = {owner.partition("@")[0] for owner in named}
+    def sweep(self, named: Callable[[], set[str]]) -> None:
+        """Remove files of dead owners that no open attempt names.
+
+        ``named``, which gives the owners of open attempts, is asked once it is known who is dead: the dead begin nothing more,
+        while an owner that dies after its attempts were looked up may have begun one in between.
+        """
         with contextlib.suppress(OSError):
-            for path in list(self._folder.iterdir()):
-                if path.name not in keep and self.status(f"{path.name}@{boot_id()}") == "dead":
+            dead = [path for path in self._folder.iterdir() if self.status(f"{path.name}@{boot_id()}") == "dead"]
+            keep = {owner.partition("@")[0] for owner in named()} if dead else set()
+            for path in dead:
+                if path.name not in keep:
                     path.unlink(missing_ok=True)

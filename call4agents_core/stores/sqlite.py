@@ -263,7 +263,7 @@ class SQLiteStore:
     def tidy_owners(self, named: Callable[[], set[str]]) -> None:
         """See `Store`."""
         if not self._in_memory and self._owners.count() > _TIDY_FROM:
-            self._owners.sweep(named())
+            self._owners.sweep(named)
 
     def now(self) -> float:
         """See `Store`."""

@@ -283,8 +283,25 @@ def test_a_sweep_takes_dead_owners_that_nothing_names(child, folder):
     for one in children[:2]:
         one.process.kill()
         one.end()
-    Owners(folder).sweep({named})
+    Owners(folder).sweep(lambda: {named})
     assert {path.name for path in folder.iterdir()} == {owner.partition("@")[0] for owner in (named, alive)}
+
+
+def test_a_sweep_leaves_an_owner_that_dies_while_the_open_attempts_are_looked_up(child, folder):
+    """It may have begun an attempt after the look, and without its file nobody could tell that it is dead."""
+    dead, dying = (child(HOLDS) for _ in range(2))
+    gone, stays = (one.hear()[0] for one in (dead, dying))
+    dead.process.kill()
+    dead.end()
+
+    def named():
+        dying.process.kill()
+        dying.end()
+        return set()
+
+    Owners(folder).sweep(named)
+    assert [path.name for path in folder.iterdir()] == [stays.partition("@")[0]]
+    assert gone != stays
 
 
 # ---- file systems ----------------------------------------------------------------------------------------------------
