@@ -10,7 +10,6 @@ import contextlib
 import os
 import secrets
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ def boot_id() -> str:
     return ""
 
 
+_TRIES = 20  # for a file of one's own
+
 # Looking at a file of one's own process would release its POSIX lock, so these are never opened again.
 _mine: set[str] = set()
 _mine_guard = threading.RLock()  # a store that is collected while this is held gives up its owner in the same thread
@@ -42,15 +43,6 @@ def _forget_after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_after_fork)
-
-
-def _locked(handle: int) -> bool:
-    """Lock a new file; who sweeps the folder may be looking at it, for a moment."""
-    for _ in range(100):
-        if lock(handle, shared=False):
-            return True
-        time.sleep(0.001)
-    return False
 
 
 class Owners:
@@ -73,19 +65,18 @@ class Owners:
             return self._held[1]
 
     def _locked_file(self) -> tuple[str, int]:
-        while True:
+        for _ in range(_TRIES):
             name = f"{os.getpid()}-{secrets.token_hex(8)}"
             path = self._folder / name
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             os.write(handle, b"\n")  # Windows locks bytes, not files
             os.lseek(handle, 0, os.SEEK_SET)
-            if not _locked(handle):
-                os.close(handle)
-                msg = f"{path} cannot be locked: this file system has no locks"
-                raise OSError(msg)
-            if path.exists():  # a sweep may have met it before it was locked
+            if lock(handle, shared=False) and path.exists():
                 return name, handle
-            os.close(handle)
+            os.close(handle)  # a sweep has met it before it was locked
+            path.unlink(missing_ok=True)
+        msg = f"{path} cannot be locked: this file system has no locks"
+        raise OSError(msg)
 
     def status(self, owner: str) -> OwnerStatus:
         """Lockable, or of another boot: dead. Gone under the same boot: unknown, since a lock may live on in a deleted file."""
@@ -129,11 +120,22 @@ class Owners:
         """Remove files of dead owners that no open attempt names.
 
         ``named``, which gives the owners of open attempts, is asked once it is known who is dead: the dead begin nothing more,
-        while an owner that dies after its attempts were looked up may have begun one in between.
+        while an owner that dies after its attempts were looked up may have begun one in between. All that time the files are
+        held locked, so that an owner which has made its file, and not locked it yet, takes another one.
         """
-        with contextlib.suppress(OSError):
-            dead = [path for path in self._folder.iterdir() if self.status(f"{path.name}@{boot_id()}") == "dead"]
-            keep = {owner.partition("@")[0] for owner in named()} if dead else set()
-            for path in dead:
-                if path.name not in keep:
-                    path.unlink(missing_ok=True)
+        held: dict[Path, int] = {}
+        with contextlib.suppress(OSError), _mine_guard:  # a look at one of them from another thread would let go of it
+            try:
+                for path in [path for path in self._folder.iterdir() if str(path) not in _mine]:
+                    handle = os.open(path, os.O_RDONLY)
+                    if lock(handle, shared=True):
+                        held[path] = handle
+                    else:
+                        os.close(handle)
+                keep = {owner.partition("@")[0] for owner in named()} if held else set()
+                for path in held:
+                    if path.name not in keep:
+                        path.unlink(missing_ok=True)
+            finally:
+                for handle in held.values():
+                    os.close(handle)

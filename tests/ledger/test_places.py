@@ -304,6 +304,28 @@ def test_a_sweep_leaves_an_owner_that_dies_while_the_open_attempts_are_looked_up
     assert gone != stays
 
 
+def test_a_sweep_never_takes_the_file_of_an_owner_that_was_about_to_lock_it(child, folder):
+    """It holds what it looks at: an owner that comes meanwhile finds its file taken, and makes another."""
+    dead = child(HOLDS)
+    dead.hear()
+    dead.process.kill()
+    dead.end()
+    free = []
+
+    def named():
+        (path,) = folder.iterdir()
+        free.append(
+            child(
+                f"import fcntl, sys\nh = open({str(path)!r}, 'r+')\ntry: fcntl.lockf(h, fcntl.LOCK_EX | fcntl.LOCK_NB)\nexcept OSError: sys.exit(7)"
+            ).end()
+        )
+        return set()
+
+    Owners(folder).sweep(named)
+    assert free == [7]
+    assert list(folder.iterdir()) == []
+
+
 # ---- file systems ----------------------------------------------------------------------------------------------------
 
 TABLE = """\
